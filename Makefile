@@ -1,0 +1,58 @@
+# All set-up is done by the targets themselves: python3 (3.11 or later), pip and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+PYTEST_ARGS ?=
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test check format format-check lint types layers bench hooks lock clean
+
+demo: $(READY)  ## the main job on data that ships with the package
+	$(BIN)/pydaub demo
+
+test: $(READY)  ## every test, doctests and documentation included
+	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+
+check: format-check lint types layers test  ## what a change must pass, in this order
+
+format-check: $(READY)
+	$(BIN)/ruff format --check .
+
+lint: $(READY)
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+format: $(READY)  ## put the code in form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## figures, not tests
+	$(BIN)/python benchmarks/scaling.py
+
+hooks: $(READY)  ## run the checks before every commit
+	$(BIN)/pre-commit install
+
+lock: pyproject.toml  ## write requirements.lock anew (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade -o requirements.lock
+
+# Uses uv where it is on the PATH, since it is ten times faster; else the environment's own pip, or, where
+# Python came without ensurepip, the pip that is outside of it.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pydaub needs Python 3.11 or later: make PYTHON=python3.12 ..." >&2; exit 1; }
+	rm -rf .venv
+	@if command -v uv >/dev/null 2>&1; then \
+	  set -x; uv venv -q --python $(PYTHON) .venv && uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock && uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .; \
+	elif $(PYTHON) -c 'import ensurepip' 2>/dev/null; then \
+	  set -x; $(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	else \
+	  set -x; $(PYTHON) -m venv --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -q --require-hashes -r requirements.lock && $(PYTHON) -m pip --python $(BIN)/python install -q --no-deps --no-build-isolation -e .; \
+	fi
+	touch $@
+
+clean:
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
