@@ -1,0 +1,61 @@
+"""The learning curve of one learner, with the paper's monotone regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from pydaub.records import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What is known of one learner: its measurements at strictly growing sizes.
+
+    The raw validation scores are those of the `measurements`. `valid` holds the corrected ones (Alg. 1,
+    TrainLearner): when a new score is below the previous corrected one, the two meet in the middle. The
+    correction touches these two points only; it does not cascade further back, so `valid` may still fall
+    between older points.
+
+    >>> from pydaub import Measurement
+    >>> curve = Curve("tree")
+    >>> for size, score in [(500, 0.50), (750, 0.75), (1125, 0.25)]:
+    ...     curve = curve.extended(size, Measurement(1.0, score, 0.1))
+    >>> curve.valid
+    (0.5, 0.5, 0.5)
+    >>> [measurement.valid_score for measurement in curve.measurements]
+    [0.5, 0.75, 0.25]
+    """
+
+    learner: str
+    sizes: tuple[int, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    valid: tuple[float, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) != len(self.measurements):
+            raise InputError(
+                f"`sizes` and `measurements` must be as many, got {len(self.sizes)} and {len(self.measurements)}."
+            )
+        if any(next_size <= size for size, next_size in pairwise(self.sizes)):
+            raise InputError(f"`sizes` of {self.learner!r} must strictly grow, got {self.sizes}.")
+        valid: list[float] = []
+        for measurement in self.measurements:
+            score = measurement.valid_score
+            if valid and score < valid[-1]:
+                # The pseudo-code's signs would drive the two apart; its text says "meet in the middle".
+                valid[-1] = score = (valid[-1] + score) / 2
+            valid.append(score)
+        object.__setattr__(self, "valid", tuple(valid))
+
+    def extended(self, size: int, measurement: Measurement) -> Curve:
+        """Return the curve with one more point, which must be at a larger size than the last."""
+        return Curve(self.learner, (*self.sizes, size), (*self.measurements, measurement))
+
+    def prefix(self, length: int) -> Curve:
+        """Return the curve as it was when it had its first `length` points, before later corrections."""
+        return Curve(self.learner, self.sizes[:length], self.measurements[:length])

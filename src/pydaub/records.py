@@ -1,0 +1,186 @@
+"""The values that cross borders: allocations, outcomes, and the events of a journal, to and from JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The first `size` rows of the training data, given to `learner`. It says what, never how."""
+
+    learner: str
+    size: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.learner, str) or not self.learner:
+            raise InputError(f"`learner` must be a name, got {self.learner!r}.")
+        if type(self.size) is not int:
+            object.__setattr__(self, "size", whole(self.size, "size"))
+        if self.size < 1:
+            raise InputError(f"`size` must be at least 1, got {self.size}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What training on an allocation gave. Scores are finite and higher is better.
+
+    A score that is no number is not a measurement but a `Failure`.
+    """
+
+    train_score: float
+    valid_score: float
+    seconds: float
+
+    def __post_init__(self) -> None:
+        for name in ("train_score", "valid_score", "seconds"):
+            value = getattr(self, name)
+            if type(value) is not float:
+                object.__setattr__(self, name, value := _number(value, name))
+            if not math.isfinite(value):
+                raise InputError(f"`{name}` must be finite, got {value}. Tell a Failure instead.")
+        if self.seconds < 0:
+            raise InputError(f"`seconds` must not be negative, got {self.seconds}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an allocation gave no measurement: `kind` is one of error, timeout, memory, crash."""
+
+    kind: str
+    message: str
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in FAILURE_KINDS:
+            raise InputError(f"`kind` must be one of {', '.join(FAILURE_KINDS)}, got {self.kind!r}.")
+        if not isinstance(self.message, str):
+            raise InputError(f"`message` must be text, got {self.message!r}.")
+        seconds = _number(self.seconds, "seconds")
+        if not (math.isfinite(seconds) and seconds >= 0):
+            raise InputError(f"`seconds` must be finite and not negative, got {seconds}.")
+        object.__setattr__(self, "seconds", seconds)
+
+
+Outcome: TypeAlias = Measurement | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The first line of a journal: what the run is about, as plain JSON values."""
+
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The strategy asked for this allocation; `bound` is what it expected of the learner at most, if anything."""
+
+    allocation: Allocation
+    bound: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """An outcome came in, `clock` seconds after the run began."""
+
+    allocation: Allocation
+    outcome: Outcome
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The strategy is done and this learner is its answer."""
+
+    learner: str
+
+
+Event: TypeAlias = Started | Asked | Evaluated | Selected
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """Return the event as a flat JSON object."""
+    match event:
+        case Started(settings):
+            return {"kind": "started", "settings": dict(settings)}
+        case Asked(Allocation(learner, size), bound):
+            # A bound can be infinite as long as nothing is known of the slope; JSON has no such number.
+            known = None if bound is None or math.isinf(bound) else float(bound)
+            return {"kind": "asked", "learner": learner, "size": size, "bound": known}
+        case Evaluated(Allocation(learner, size), outcome, clock):
+            return {
+                "kind": "evaluated",
+                "learner": learner,
+                "size": size,
+                **outcome_to_json(outcome),
+                "clock": float(clock),
+            }
+        case Selected(learner):
+            return {"kind": "selected", "learner": learner}
+
+
+def from_json(fields: Mapping[str, Any]) -> Event | None:
+    """Return the event that `to_json` wrote, or None where the kind is not known here.
+
+    Raises KeyError, TypeError or InputError where a known kind lacks what it needs.
+    """
+    match fields["kind"]:
+        case "started":
+            return Started(fields["settings"])
+        case "asked":
+            return Asked(Allocation(fields["learner"], fields["size"]), fields["bound"])
+        case "evaluated":
+            allocation = Allocation(fields["learner"], fields["size"])
+            return Evaluated(allocation, _outcome_from_json(fields), _number(fields["clock"], "clock"))
+        case "selected":
+            return Selected(fields["learner"])
+        case _:
+            return None
+
+
+def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+    """Return the fields of an outcome; those of a failure are its kind, its message and its seconds."""
+    if isinstance(outcome, Measurement):
+        return {
+            "train_score": float(outcome.train_score),
+            "valid_score": float(outcome.valid_score),
+            "seconds": float(outcome.seconds),
+        }
+    return {"failure": outcome.kind, "message": outcome.message, "seconds": float(outcome.seconds)}
+
+
+def _outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
+    if "failure" in fields:
+        return Failure(fields["failure"], fields["message"], fields["seconds"])
+    return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"])
+
+
+def whole(value: object, name: str) -> int:
+    """Return a whole number of any integer type as an int, and refuse everything else."""
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        return int(value)
+    raise InputError(f"`{name}` must be a whole number, got {value!r}.")
+
+
+def _number(value: object, name: str) -> float:
+    """Return a number of any type as a float, so that a run and its replay compute alike.
+
+    Fractions stay as they are: the theory is checked in exact arithmetic.
+    """
+    if isinstance(value, Fraction):
+        return value  # type: ignore[return-value]  # duck-typed: it adds, divides and compares as a float does
+    if isinstance(value, Real):
+        return float(value)
+    raise InputError(f"`{name}` must be a number, got {value!r}.")

@@ -1,0 +1,107 @@
+"""The sizes that may be allocated: geometric as in Algorithm 1, or a list such as the paper's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from pydaub.errors import InputError
+from pydaub.records import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# The experiments' own sizes: "coarsely" geometric with b = 500 and r = 1.5, rounded by hand.
+PAPER_SIZES: Final = (500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 25500, 38500)
+PAPER_FIRST_SIZE: Final = 500
+PAPER_RATIO: Final = "1.5"
+MOST_SIZES: Final = 100_000
+
+Ratio: TypeAlias = int | float | str | Decimal | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Strictly growing sizes, of which the last is the full size.
+
+    >>> Schedule.geometric(100, first_size=10, ratio=1.5).sizes
+    (10, 15, 23, 35, 53, 80, 100)
+    >>> Schedule.listed(21_500, PAPER_SIZES).sizes[-3:]
+    (11500, 17500, 21500)
+    """
+
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        sizes = tuple(whole(size, "sizes") for size in self.sizes)
+        if not sizes or sizes[0] < 1 or any(b <= a for a, b in pairwise(sizes)):
+            raise InputError(f"`sizes` must be at least one and strictly grow from 1 or more, got {sizes}.")
+        object.__setattr__(self, "sizes", sizes)
+
+    @property
+    def full_size(self) -> int:
+        """All rows: the paper's N."""
+        return self.sizes[-1]
+
+    @classmethod
+    def geometric(cls, full_size: int, first_size: int = PAPER_FIRST_SIZE, ratio: Ratio = PAPER_RATIO) -> Schedule:
+        """Return b, ceil(r b), ceil(r ceil(r b)), ..., capped at the full size.
+
+        The arithmetic is exact, with the ratio as the decimal that was written: 1.1 times 10 is 11, not the
+        12 that rounding up the binary 1.1 would give. The ratio may be text ("1.5"), a fraction ("3/2" or
+        `Fraction(3, 2)`) or a number.
+        """
+        full_size = whole(full_size, "full_size")
+        first_size = whole(first_size, "first_size")
+        r = exact(ratio)
+        if r <= 1:
+            raise InputError(f"`ratio` must be greater than 1, got {ratio}.")
+        if first_size < 1:
+            raise InputError(f"`first_size` must be at least 1, got {first_size}.")
+        if first_size * r * r > full_size:  # Alg. 1, Params
+            raise InputError(_too_large(full_size, first_size, ratio, r))
+        sizes = [first_size]
+        while sizes[-1] < full_size:
+            if len(sizes) == MOST_SIZES:
+                raise InputError(
+                    f"`ratio` must give at most {MOST_SIZES} sizes from {first_size} to {full_size}, got {ratio}."
+                    " Choose a larger one."
+                )
+            sizes.append(min(math.ceil(r * sizes[-1]), full_size))  # Alg. 1: n_j <- min{ceil(r n_j), N}
+        return cls(tuple(sizes))
+
+    @classmethod
+    def listed(cls, full_size: int, sizes: Iterable[int] = PAPER_SIZES) -> Schedule:
+        """Return those of the sizes that are below the full size, and then the full size."""
+        full_size = whole(full_size, "full_size")
+        if full_size < 1:
+            raise InputError(f"`full_size` must be at least 1, got {full_size}.")
+        checked = cls(tuple(sizes)).sizes
+        return cls((*(size for size in checked if size < full_size), full_size))
+
+
+def exact(ratio: Ratio) -> Fraction:
+    """Return the ratio as the decimal or the fraction that was written."""
+    try:
+        if isinstance(ratio, float):
+            return Fraction(Decimal(repr(float(ratio))))
+        return Fraction(ratio)
+    except (InvalidOperation, OverflowError, TypeError, ValueError, ZeroDivisionError):
+        raise InputError(f"`ratio` must be a finite number greater than 1, got {ratio!r}.") from None
+
+
+def _too_large(full_size: int, first_size: int, ratio: Ratio, r: Fraction) -> str:
+    largest = math.floor(full_size / (r * r))
+    advice = (
+        f"The largest `first_size` that works is {largest}."
+        if largest
+        else f"No `first_size` works: choose a smaller ratio, or give at least {math.ceil(r * r)} rows."
+    )
+    return (
+        f"`first_size` times `ratio` squared must be at most the full size {full_size},"
+        f" got {first_size} x {ratio}^2 = {float(first_size * r * r):g}. {advice}"
+    )

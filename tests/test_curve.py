@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pydaub import Curve, InputError, Measurement
+
+
+def curve_of(scores: list[Any]) -> Curve:
+    curve = Curve("any")
+    for index, score in enumerate(scores):
+        curve = curve.extended(10 * (index + 1), Measurement(1.0, score, 0.0))
+    return curve
+
+
+def test_two_scores_meet_in_the_middle() -> None:
+    assert curve_of([0.5, 0.25]).valid == (0.375, 0.375)
+
+
+def test_the_correction_does_not_cascade_further_back() -> None:
+    """Alg. 1 moves f[n] and f[n/r] only, even where f[n/r] then lies below f[n/r^2]."""
+    curve = curve_of([Fraction(8, 10), Fraction(8, 10), Fraction(2, 10)])
+    assert curve.valid == (Fraction(8, 10), Fraction(1, 2), Fraction(1, 2))
+
+
+def test_later_corrections_start_from_corrected_scores() -> None:
+    assert curve_of([0.5, 0.25, 0.25]).valid == (0.375, 0.3125, 0.3125)
+
+
+scores = st.lists(st.fractions(min_value=-1, max_value=1, max_denominator=16), max_size=12)
+
+
+@given(scores)
+def test_laws_of_the_correction(raw: list[Fraction]) -> None:
+    curve = curve_of(raw)
+    assert [m.valid_score for m in curve.measurements] == raw, "raw scores are kept"
+    assert sum(curve.valid) == sum(raw), "what one point gains the other loses"
+    if raw == sorted(raw):
+        assert list(curve.valid) == raw, "a monotone curve is left alone"
+    if len(raw) > 1:
+        assert curve.valid[-1] >= curve.valid[-2], "the last two never fall"
+        assert curve.prefix(len(raw) - 1).valid[:-1] == curve.valid[:-2], "older points do not change"
+
+
+@given(scores)
+def test_a_prefix_is_the_curve_as_it_was(raw: list[Fraction]) -> None:
+    for length in range(len(raw) + 1):
+        assert curve_of(raw).prefix(length) == curve_of(raw[:length])
+
+
+def test_sizes_must_grow() -> None:
+    curve = curve_of([0.5])
+    with pytest.raises(InputError, match=r"`sizes` of 'any' must strictly grow, got \(10, 10\)"):
+        curve.extended(10, Measurement(1.0, 0.5, 0.0))
+    with pytest.raises(InputError, match=r"must be as many, got 1 and 0"):
+        Curve("any", (10,), ())

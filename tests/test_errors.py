@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from pydaub import AllLearnersFailed, Failure, errors
+
+
+def test_failures_are_grouped_and_counted() -> None:
+    failures = {f"svm-{i}": Failure("timeout", "over 10 s") for i in range(7)}
+    failures["bayes"] = Failure("error", "negative values")
+    assert errors.grouped(failures) == [
+        "7 x timeout (over 10 s): svm-0, svm-1, svm-2, svm-3, svm-4 and 2 more",
+        "1 x error (negative values): bayes",
+    ]
+    assert str(AllLearnersFailed(failures)) == (
+        "All 8 learners failed: 7 x timeout (over 10 s): svm-0, svm-1, svm-2, svm-3, svm-4 and 2 more;"
+        " 1 x error (negative values): bayes."
+    )
+    assert str(AllLearnersFailed({"bayes": failures["bayes"]})).startswith("The only learner failed: 1 x error")
+
+
+def test_the_drawing_shows_every_error() -> None:
+    tree = errors.__doc__ or ""
+    classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    assert len(classes) == 9
+    for kind in classes:
+        assert kind.__name__ in tree

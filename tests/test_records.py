@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from pydaub import Allocation, Asked, Evaluated, Failure, InputError, Measurement, Selected, Started
+from pydaub.records import Event, from_json, to_json
+
+A = Allocation("tree", 500)
+EVENTS: list[Event] = [
+    Started({"strategy": "daub", "kind": "any", "sizes": [1, 2]}),
+    Asked(A, None),
+    Asked(A, 0.1 + 0.2),
+    Evaluated(A, Measurement(0.1 + 0.2, -1e-300, 1 / 3), 2 / 3),
+    Evaluated(A, Failure("crash", "Größe „ü“ \n\ud800", 0.5), 1.0),
+    Selected("tree"),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_event_survives_json(event: Event) -> None:
+    assert from_json(json.loads(json.dumps(to_json(event)))) == event
+
+
+def test_an_event_of_a_kind_not_known_here_is_skipped() -> None:
+    assert from_json({"kind": "from the future", "x": 1}) is None
+
+
+def test_an_infinite_bound_is_written_as_none() -> None:
+    assert to_json(Asked(A, math.inf))["bound"] is None
+
+
+class HalfPrecision(float):
+    """Like numpy's scalars: a number whose arithmetic is its own."""
+
+    def __sub__(self, other: float) -> float:
+        return 42.0
+
+
+def test_numbers_of_other_types_become_plain_floats() -> None:
+    """A run computes with the very numbers that its journal gives back."""
+    measurement = Measurement(HalfPrecision(0.5), 1, True)
+    assert [type(value) for value in (measurement.train_score, measurement.valid_score, measurement.seconds)] == [
+        float,
+        float,
+        float,
+    ]
+    assert type(Measurement(Fraction(1, 3), 0.5, 0).train_score) is Fraction  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("", 5), r"`learner` must be a name, got ''"),
+        ((None, 5), r"`learner` must be a name, got None"),
+        ((7, 5), r"`learner` must be a name, got 7"),
+        (("a", 0), r"`size` must be at least 1, got 0"),
+        (("a", -3), r"`size` must be at least 1, got -3"),
+        (("a", 1.5), r"`size` must be a whole number, got 1.5"),
+        (("a", "10"), r"`size` must be a whole number, got '10'"),
+        (("a", True), r"`size` must be a whole number, got True"),
+        (("a", math.nan), r"`size` must be a whole number, got nan"),
+    ],
+)
+def test_an_allocation_refuses_nonsense(arguments: tuple[Any, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Allocation(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((math.nan, 0.5, 1.0), r"`train_score` must be finite, got nan. Tell a Failure instead"),
+        ((0.5, math.inf, 1.0), r"`valid_score` must be finite, got inf"),
+        ((0.5, -math.inf, 1.0), r"`valid_score` must be finite, got -inf"),
+        ((0.5, 0.5, -1.0), r"`seconds` must not be negative, got -1.0"),
+        ((0.5, 0.5, math.nan), r"`seconds` must be finite"),
+        (("0.5", 0.5, 1.0), r"`train_score` must be a number, got '0.5'"),
+        ((0.5, None, 1.0), r"`valid_score` must be a number, got None"),
+        ((0.5, 1j, 1.0), r"`valid_score` must be a number, got 1j"),
+    ],
+)
+def test_a_measurement_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Measurement(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("oops", "x"), r"`kind` must be one of error, timeout, memory, crash, got 'oops'"),
+        (("error", None), r"`message` must be text, got None"),
+        (("error", "x", -1), r"`seconds` must be finite and not negative, got -1"),
+        (("error", "x", math.nan), r"`seconds` must be finite and not negative, got nan"),
+        (("error", "x", "1"), r"`seconds` must be a number, got '1'"),
+    ],
+)
+def test_a_failure_refuses_nonsense(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Failure(*arguments)
