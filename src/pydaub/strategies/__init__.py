@@ -1,0 +1,26 @@
+"""Which learner gets data next? One file, one answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydaub.strategies.base import Strategy
+from pydaub.strategies.daub import Daub
+from pydaub.strategies.elimination import Elimination
+from pydaub.strategies.full import Full
+from pydaub.strategies.halving import Halving
+from pydaub.strategies.subset import Subset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# By the names that the command line knows.
+STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
+    "daub": Daub,
+    "full": Full,
+    "subset": Subset,
+    "elimination": Elimination,
+    "halving": Halving,
+}
+
+__all__ = ["STRATEGIES", "Daub", "Elimination", "Full", "Halving", "Strategy", "Subset"]

@@ -1,0 +1,54 @@
+"""Round-based elimination by bounds: the simpler alternative that the paper's Remark argues against."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pydaub.strategies.daub import BOOTSTRAP, PAPER_BOUND
+from pydaub.strategies.rounds import Rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydaub.bounds import UpperBound
+    from pydaub.curve import Curve
+    from pydaub.schedule import Schedule
+    from pydaub.strategies.base import Ranking
+
+
+class Elimination(Rounds):
+    """In each round all active learners get the next size; who cannot reach the round's best is dropped.
+
+    Learner j is dropped when its bound u_j(n) is below f_i(n) for some other learner i. As with DAUB, bounds
+    exist from the third size on. Every learner that is still active pays for every round, which is why DAUB's
+    suspending needs less (the paper's Remark).
+    """
+
+    def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
+        super().__init__(learners, schedule)
+        self._bound = bound
+        self._bounds: dict[str, float] = {}
+        self._lead = -math.inf  # the best f_i(n) of this round
+
+    def bound(self, learner: str) -> float | None:
+        """Return the learner's current bound, or None before its third size."""
+        return self._bounds.get(learner)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes two strategies ask the same, in plain JSON values."""
+        return {**super().settings, "bound": repr(self._bound)}
+
+    def _key(self, curve: Curve) -> float:
+        score = curve.valid[-1]
+        self._lead = max(self._lead, score)
+        if len(curve.sizes) < BOOTSTRAP:
+            return math.inf
+        self._bounds[curve.learner] = self._bound(curve, self.schedule.full_size)
+        # A learner whose training score caps its bound below its own validation score is not its own rival.
+        return max(self._bounds[curve.learner], score)
+
+    def _cut(self, measured: Ranking) -> tuple[int, float]:
+        floor, self._lead = self._lead, -math.inf
+        return len(measured), floor
