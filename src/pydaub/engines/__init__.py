@@ -1,0 +1,8 @@
+"""Where does it run? One file, one answer."""
+
+from __future__ import annotations
+
+from pydaub.engines.base import Engine
+from pydaub.engines.table import Table, TableEngine
+
+__all__ = ["Engine", "Table", "TableEngine"]

@@ -1,0 +1,194 @@
+"""Recorded learning curves instead of training, on a virtual clock with any number of virtual workers."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import heapq
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from pydaub.errors import InputError, ProtocolError, RefusedAllocation
+from pydaub.records import Allocation, Failure, Measurement, Outcome, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+COLUMNS: Final = ("learner", "size", "train_score", "valid_score", "seconds")
+FAILURE_COLUMN: Final = "failure"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Recorded outcomes. Learners are in the order of their first appearance.
+
+    As CSV: the columns `learner,size,train_score,valid_score,seconds` in any order; others are ignored, except
+    an optional `failure`, which holds `kind: message` where training failed and leaves the scores empty.
+    """
+
+    outcomes: Mapping[Allocation, Outcome]
+    name: str = "the table"
+
+    def __post_init__(self) -> None:
+        if not self.outcomes:
+            raise InputError(
+                f"{self.name} must hold at least one learner, got none. Record one line for each learner and size."
+            )
+
+    @classmethod
+    def read(cls, path: str | Path) -> Table:
+        """Read a CSV file, or say in which line it cannot be read and why."""
+        path = Path(path)
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                return cls(dict(_rows(csv.reader(file, strict=True), path.name)), path.name)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path.name} must be UTF-8 text, got {error}. Save it as UTF-8.") from None
+        except csv.Error as error:
+            raise InputError(f"{path.name} must be comma-separated text, got: {error}. Correct it.") from None
+        except OSError as error:
+            raise InputError(f"{path} must be a readable file, got {error.strerror}.") from None
+
+    @cached_property
+    def learners(self) -> tuple[str, ...]:
+        """All learners, in the order of their first appearance."""
+        return tuple(dict.fromkeys(allocation.learner for allocation in self.outcomes))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """All sizes of any learner, growing."""
+        return tuple(sorted({allocation.size for allocation in self.outcomes}))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that is recorded, in the order of the lines."""
+        digest = hashlib.sha256()
+        for allocation, outcome in self.outcomes.items():
+            digest.update(repr((allocation, outcome)).encode())
+        return digest.hexdigest()
+
+    def __getitem__(self, allocation: Allocation) -> Outcome:
+        """Return what was recorded for this allocation."""
+        try:
+            return self.outcomes[allocation]
+        except KeyError:
+            raise RefusedAllocation(self._missing(allocation)) from None
+
+    def _missing(self, allocation: Allocation) -> str:
+        known = sorted(a.size for a in self.outcomes if a.learner == allocation.learner)
+        return (
+            f"{self.name} must hold size {allocation.size} of learner {allocation.learner!r}, which is asked for,"
+            f" got only {', '.join(map(str, known)) or 'no line of it'}. Record it, or choose other sizes."
+        )
+
+
+class TableEngine:
+    """An engine that looks outcomes up and lets a virtual clock run.
+
+    An allocation takes as many virtual seconds as were recorded. Outcomes come back in the order in which they
+    would be ready; those that are ready at the same moment, in the order of submission.
+    """
+
+    def __init__(self, table: Table, workers: int = 1) -> None:
+        self._table = table
+        self._workers = whole(workers, "workers")
+        if self._workers < 1:
+            raise InputError(f"`workers` must be at least 1, got {workers}.")
+        self._running: list[tuple[float, int, Allocation, Outcome]] = []
+        self._submitted = 0
+        self._clock = 0.0
+
+    @property
+    def free(self) -> int:
+        """How many virtual workers are idle."""
+        return self._workers - len(self._running)
+
+    @property
+    def clock(self) -> float:
+        """Virtual seconds since the engine was opened."""
+        return self._clock
+
+    def submit(self, allocation: Allocation) -> None:
+        """Begin a virtual evaluation; an allocation that was not recorded is refused."""
+        if not self.free:
+            raise ProtocolError(f"`submit` must wait for a free worker: all {self._workers} are busy.")
+        outcome = self._table[allocation]
+        self._submitted += 1
+        heapq.heappush(self._running, (self._clock + outcome.seconds, self._submitted, allocation, outcome))
+
+    def collect(self) -> tuple[Allocation, Outcome]:
+        """Let the clock run to the next evaluation that ends."""
+        if not self._running:
+            raise ProtocolError("`collect` must follow a `submit`: nothing is running.")
+        self._clock, _, allocation, outcome = heapq.heappop(self._running)
+        return allocation, outcome
+
+    def close(self) -> None:
+        """Forget what still runs."""
+        self._running.clear()
+
+
+def _rows(reader: _Reader, name: str) -> Iterator[tuple[Allocation, Outcome]]:
+    header = [column.strip() for column in next(reader, [])]
+    if missing := [column for column in COLUMNS if column not in header]:
+        raise InputError(
+            f"{name} must have the columns {','.join(COLUMNS)} in its first line, got no `{missing[0]}`. Add it."
+        )
+    if len(set(header)) < len(header):
+        raise InputError(f"{name} must have each column once, got {','.join(header)}. Remove one.")
+    seen: dict[Allocation, int] = {}
+    for row in reader:
+        if not row:
+            continue
+        try:
+            allocation, outcome = _parsed(header, row)
+            _check_new(allocation, seen)
+        except InputError as error:
+            raise InputError(f"Line {reader.line_num} of {name}: {error} Correct or remove the line.") from None
+        seen[allocation] = reader.line_num
+        yield allocation, outcome
+
+
+def _check_new(allocation: Allocation, seen: Mapping[Allocation, int]) -> None:
+    if allocation in seen:
+        raise InputError(
+            f"a learner and size must stand once, got {allocation.learner!r} with {allocation.size}"
+            f" in line {seen[allocation]} too."
+        )
+
+
+def _parsed(header: list[str], values: list[str]) -> tuple[Allocation, Outcome]:
+    if len(values) != len(header):
+        raise InputError(f"a line must have {len(header)} values, got {len(values)}.")
+    row = dict(zip(header, values, strict=True))
+    try:
+        size = int(row["size"])
+    except ValueError:
+        raise InputError(f"`size` must be a whole number, got {row['size']!r}.") from None
+    allocation = Allocation(row["learner"].strip(), size)
+    if failure := row.get(FAILURE_COLUMN, "").strip():
+        kind, _, message = failure.partition(":")
+        return allocation, Failure(kind.strip(), message.strip(), _finite(row, "seconds"))
+    return allocation, Measurement(*(_finite(row, column) for column in COLUMNS[2:]))
+
+
+def _finite(row: dict[str, str], column: str) -> float:
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"`{column}` must be a finite number, got {row[column]!r}.")
+    return value
+
+
+class _Reader(Protocol):
+    """What `csv.reader` returns."""
+
+    line_num: int
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+    def __next__(self) -> list[str]: ...

@@ -1,0 +1,176 @@
+"""The append-only record of a run: one JSON object a line, locked, and whole after a kill at any byte."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from pydaub.errors import InputError, JournalDamaged, JournalError, JournalLocked, JournalMismatch
+from pydaub.records import Event, Started, from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+FORMAT: Final = 1
+# Every journal begins with these bytes, so that no other file is ever taken for a torn journal and cut.
+MAGIC: Final = b'{"journal":"pydaub","format":'
+
+
+class Journal:
+    """The events of one run, in the order in which they happened.
+
+    Opening creates the file or goes on with it: a torn last line, which a kill in the middle of a write
+    leaves behind, is cut; anything else that is not as it should be raises a `JournalError` and leaves the file
+    alone. One process at a time may hold a journal open; the kernel frees the lock when that process ends.
+
+    `settings` says what the run is about, in plain JSON values. It becomes the first line of a new journal; one
+    that exists must have been started with the same.
+
+    >>> import tempfile
+    >>> from pydaub import Selected
+    >>> path = Path(tempfile.mkdtemp()) / "run.jsonl"
+    >>> with Journal(path, {"strategy": "daub"}) as journal:
+    ...     journal.append(Selected("tree"))
+    >>> [event for event in read(path)]
+    [Started(settings={'strategy': 'daub'}), Selected(learner='tree')]
+    """
+
+    def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        try:
+            started = Started(json.loads(json.dumps(dict(settings), allow_nan=False)))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"`settings` must be plain JSON values, got: {error}.") from None
+        try:
+            created = not self.path.exists()
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise JournalError(f"{path} must be a file that can be written, got {error.strerror}.") from None
+        try:
+            self._lock()
+            content = self._content()
+            self.events, self._size = _parsed(content, self.path)
+            self._begin(started, torn=len(content) > self._size)
+            if created:
+                _sync_folder(self.path.parent)
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, *events: Event, sync: bool = True) -> None:
+        """Write the events and, unless told otherwise, wait until they are on the disk."""
+        lines = b"".join(_line(to_json(event)) for event in events)
+        try:
+            written = os.write(self._file, lines)
+            while written < len(lines):
+                written += os.write(self._file, lines[written:])
+            if sync:
+                os.fdatasync(self._file)
+        except OSError as error:
+            with suppress(OSError):  # else the next open cuts the half line
+                os.ftruncate(self._file, self._size)
+            raise JournalError(f"{self.path} must take one more event, got {error.strerror}.") from error
+        self._size += len(lines)
+        self.events.extend(events)
+
+    def close(self) -> None:
+        """Give the journal back. Closing twice does no harm."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise JournalLocked(
+                f"{self.path} must be written by one process at a time, and another one has it open. Wait for it"
+                " to end, or choose another journal."
+            ) from None
+
+    def _content(self) -> bytes:
+        with open(self._file, "rb", closefd=False) as file:
+            return file.read()
+
+    def _begin(self, started: Started, *, torn: bool) -> None:
+        if not self.events:
+            os.ftruncate(self._file, 0)
+            self._size = 0
+            self.append(started)
+            return
+        if self.events[0] != started:
+            raise JournalMismatch(_difference(self.path, self.events[0], started))
+        if torn:
+            os.ftruncate(self._file, self._size)
+            os.fdatasync(self._file)
+
+
+def read(path: str | Path) -> list[Event]:
+    """Return the complete events of a journal, of a run that is going on or has ended, without locking it."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise JournalError(f"{path} must be a journal that can be read, got {error.strerror}.") from None
+    return _parsed(content, Path(path))[0]
+
+
+def _parsed(content: bytes, path: Path) -> tuple[list[Event], int]:
+    """Return the complete events, and how many bytes they take."""
+    if content[: len(MAGIC)] != MAGIC[: len(content)]:
+        raise JournalError(f"{path} must be a journal of pydaub or not exist, got another file. Choose another path.")
+    size = content.rfind(b"\n") + 1
+    events = []
+    for number, line in enumerate(content[:size].split(b"\n")[:-1], start=1):
+        try:
+            fields = json.loads(line)
+            if number == 1:
+                _check_format(fields["format"], path)
+            event = from_json(fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise JournalDamaged(f"Line {number} of {path} must be an event, got {line[:80]!r} ({error}).") from None
+        if event is not None:
+            events.append(event)
+    return events, size
+
+
+def _check_format(found: object, path: Path) -> None:
+    if found != FORMAT:
+        raise JournalError(f"{path} must be of journal format {FORMAT}, got format {found}. Use a newer pydaub.")
+
+
+def _line(fields: dict[str, Any]) -> bytes:
+    if fields["kind"] == "started":
+        fields = {"journal": "pydaub", "format": FORMAT, **fields}
+    return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _difference(path: Path, found: Event, started: Started) -> str:
+    """Say which of the settings differ, as far as the journal tells."""
+    before = found.settings if isinstance(found, Started) else {}
+    names = sorted(name for name in {*before, *started.settings} if before.get(name) != started.settings.get(name))
+    return (
+        f"{path} must be of the same run, got one with other settings: {', '.join(names)}."
+        " Give the same settings to go on with it, or choose another journal."
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the name of a new file survive a power cut too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
