@@ -31,7 +31,7 @@ def random_curve(rng: random.Random, sizes: tuple[int, ...], grid: int | None) -
     noise = rng.choice([0.0, 0.0, 0.02, 0.2])
     plateau = rng.random() < 0.2
     gap = rng.choice([0.3, 0.1, 0.0, -0.1])  # below zero: training scores below validation scores
-    scores = []
+    scores: list[tuple[Any, Any]] = []
     for size in sizes:
         valid = start if plateau else end - (end - start) * knee / (knee + size) + rng.gauss(0, noise)
         train = valid + gap * knee / (knee + size) + rng.gauss(0, noise)

@@ -23,8 +23,7 @@ def test_two_scores_meet_in_the_middle() -> None:
 
 def test_the_correction_does_not_cascade_further_back() -> None:
     """Alg. 1 moves f[n] and f[n/r] only, even where f[n/r] then lies below f[n/r^2]."""
-    curve = curve_of([Fraction(8, 10), Fraction(8, 10), Fraction(2, 10)])
-    assert curve.valid == (Fraction(8, 10), Fraction(1, 2), Fraction(1, 2))
+    assert curve_of([0.75, 0.75, 0.25]).valid == (0.75, 0.5, 0.5)
 
 
 def test_later_corrections_start_from_corrected_scores() -> None:

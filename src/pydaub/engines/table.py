@@ -81,7 +81,8 @@ class Table:
         known = sorted(a.size for a in self.outcomes if a.learner == allocation.learner)
         return (
             f"{self.name} must hold size {allocation.size} of learner {allocation.learner!r}, which is asked for,"
-            f" got only {', '.join(map(str, known)) or 'no line of it'}. Record it, or choose other sizes."
+            f" got {'only ' + ', '.join(map(str, known)) if known else 'no line of it'}."
+            " Record it, or choose other sizes."
         )
 
 

@@ -33,7 +33,7 @@ class Strategy(ABC):
         if not isinstance(schedule, Schedule):
             raise InputError(f"`schedule` must be a Schedule, got {schedule!r}.")
         self.learners = tuple(learners)
-        self.schedule = schedule
+        self.schedule = Schedule(self._used(schedule.sizes))
         if not self.learners:
             raise InputError("`learners` must be at least one, got none.")
         self._curves: dict[str, Curve] = {}
@@ -113,6 +113,11 @@ class Strategy(ABC):
     def __repr__(self) -> str:
         shown = {**self.settings, "learners": len(self.learners)}
         return f"<{', '.join(f'{name} {value}' for name, value in shown.items())}>"
+
+    @staticmethod
+    def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return those of the sizes that this strategy may ask for; the last is among them."""
+        return sizes
 
     @abstractmethod
     def _choose(self) -> Allocation | None:

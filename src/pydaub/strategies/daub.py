@@ -33,7 +33,7 @@ class Daub(Strategy):
         super().__init__(learners, schedule)
         self._bound = bound
         self._bounds: dict[str, float] = {}
-        self._bootstrap = schedule.sizes[:BOOTSTRAP]
+        self._bootstrap = self.schedule.sizes[:BOOTSTRAP]
         self._bootstrapped = 0  # how many learners are through with it
         self._waiting = Ranking()  # by bound; the learner that was asked for is not in it
 

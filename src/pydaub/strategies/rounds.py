@@ -28,7 +28,7 @@ class Rounds(Strategy):
 
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
         super().__init__(learners, schedule)
-        self._size = schedule.sizes[0]
+        self._size = self.schedule.sizes[0]
         everyone = Ranking()
         for position in range(len(self.learners)):
             everyone.push(0.0, position)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pydaub.schedule import Schedule
 from pydaub.strategies.rounds import Rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pydaub.strategies.base import Ranking
 
 
@@ -20,8 +17,9 @@ class Subset(Rounds):
     Cheap, and arbitrarily wrong where curves cross after that size.
     """
 
-    def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
-        super().__init__(learners, Schedule.listed(schedule.full_size, schedule.sizes[:1]))
+    @staticmethod
+    def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted({sizes[0], sizes[-1]}))
 
     def _cut(self, measured: Ranking) -> tuple[int, float]:  # noqa: ARG002  # the round's signature
         return 1, -math.inf

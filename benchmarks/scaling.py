@@ -1,0 +1,82 @@
+"""How ask and tell scale with the number of learners, and what a whole replay costs.
+
+    python benchmarks/scaling.py [--learners 100000] [--sizes 12]
+
+For each strategy: microseconds for one ask and tell together, with a hundredth, a tenth and all of the learners,
+the slowest single pair in a thousand (p99.9), and the same through `run` on the table engine. Random curves of a
+fixed seed. Figures that were kept are in benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import sys
+import time
+
+from pydaub import STRATEGIES, Allocation, Measurement, Outcome, Schedule, Strategy, Table, TableEngine, run
+
+
+def random_table(learners: int, schedule: Schedule, seed: int = 2016) -> Table:
+    """Return curves of the form end - gap / (1 + size / knee), with a little noise."""
+    rng = random.Random(seed)
+    outcomes: dict[Allocation, Outcome] = {}
+    for i in range(learners):
+        end, gap, knee = rng.uniform(0.5, 0.95), rng.uniform(0.05, 0.5), rng.uniform(100, 10_000)
+        for size in schedule.sizes:
+            valid = end - gap / (1 + size / knee) + rng.gauss(0, 0.003)
+            train = end + gap / (1 + size / knee)
+            outcomes[Allocation(f"learner-{i}", size)] = Measurement(train, valid, size / 1000)
+    return Table(outcomes)
+
+
+def timed_pairs(strategy: Strategy, table: Table) -> list[float]:
+    """Return the seconds of each ask and tell together, without what lies between them."""
+    seconds: list[float] = []
+    clock = time.perf_counter
+    while True:
+        start = clock()
+        allocation = strategy.ask()
+        asked = clock() - start
+        if allocation is None:
+            return seconds
+        outcome = table[allocation]
+        start = clock()
+        strategy.tell(allocation, outcome)
+        seconds.append(asked + clock() - start)
+
+
+def main() -> None:
+    """Print one line for each strategy."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--learners", type=int, default=100_000)
+    parser.add_argument("--sizes", type=int, default=12)
+    arguments = parser.parse_args()
+    schedule = Schedule(tuple(500 * 2**k for k in range(arguments.sizes)))
+    counts = [arguments.learners // 100, arguments.learners // 10, arguments.learners]
+    print(f"Python {sys.version.split()[0]}, {arguments.sizes} sizes; microseconds per ask and tell together")
+    heads = (*(f"{count:,}" for count in counts), "p99.9", "slowest", "in run()", "pairs")
+    print(f"{'strategy':<12}" + "".join(f"{head:>11}" for head in heads))
+    tables = {count: random_table(count, schedule) for count in counts}
+    gc.freeze()  # the tables are not what is measured
+    gc.disable()  # nor are its pauses, apart from the column "in run()"
+    for name, kind in STRATEGIES.items():
+        means = []
+        for count, table in tables.items():
+            pairs = sorted(timed_pairs(kind([f"learner-{i}" for i in range(count)], schedule), table))
+            means.append(1e6 * sum(pairs) / len(pairs))
+        table = tables[arguments.learners]
+        strategy = kind(table.learners, schedule)
+        gc.enable()
+        start = time.perf_counter()
+        steps = len(run(strategy, TableEngine(table)).steps)
+        in_run = 1e6 * (time.perf_counter() - start) / steps
+        gc.disable()
+        rare = 1e6 * pairs[int(len(pairs) * 0.999)]
+        figures = (*means, rare, 1e6 * pairs[-1], in_run)
+        print(f"{name:<12}" + "".join(f"{figure:>11.1f}" for figure in figures) + f"{steps:>11,}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reference
+from pydaub import STRATEGIES, Allocation, Table, __version__
+from pydaub.cli import main
+from tables import random_schedule, random_table, write_csv
+
+HEADER = "learner,size,train_score,valid_score,seconds\n"
+KEYS = {
+    "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated", "abandoned", "failures",
+}  # fmt: skip
+
+
+@pytest.fixture
+def pydaub(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the command in this process; return exit code, stdout and stderr."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as raised:
+            main([str(argument) for argument in arguments])
+        code = raised.value.code
+        captured = capsys.readouterr()
+        return code if isinstance(code, int) else 0, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def curves(tmp_path: Path) -> Path:
+    """Three learners at 10, 20, 40, 80 and 100 rows; the third overtakes the others late."""
+    path = tmp_path / "curves.csv"
+    lines = [
+        f"{name},{size},{train},{start + gain * size / 100:.4f},{size / 10}\n"
+        for name, start, gain, train in (("flat", 0.5, 0.0, 0.6), ("quick", 0.4, 0.3, 0.9), ("steep", 0.1, 0.8, 1.0))
+        for size in (10, 20, 40, 80, 100)
+    ]
+    path.write_text(HEADER + "".join(lines))
+    return path
+
+
+def test_the_json_object(pydaub: Any, curves: Path) -> None:
+    code, out, err = pydaub("replay", curves, "--json")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert set(result) == KEYS
+    assert result["selected"] == "steep"
+    assert result["full_size"] == 100
+    first = result["allocations"][0]
+    assert first == {
+        "learner": "flat", "size": 10, "train_score": 0.6, "valid_score": 0.5, "seconds": 1.0, "bound": None,
+    }  # fmt: skip
+    assert result["allocations"][2]["bound"] == 0.5
+    assert result["rows"] == sum(allocation["size"] for allocation in result["allocations"])
+    assert result["seconds"] == pytest.approx(sum(allocation["seconds"] for allocation in result["allocations"]))
+    assert result["wall_seconds"] == pytest.approx(result["seconds"])
+    assert result["speculated"] == {"count": 0, "seconds": 0}
+    assert result["failures"] == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_replay_is_algorithm_1(pydaub: Any, tmp_path: Path, seed: int) -> None:
+    """From the file to the JSON object, with floats as people have them."""
+    rng = random.Random(seed)
+    first, ratio, schedule = random_schedule(rng)
+    path = write_csv(random_table(rng, schedule), tmp_path / "curves.csv")
+    table = Table.read(path)
+
+    def accuracy(i: int, n: int) -> tuple[float, float]:
+        outcome: Any = table[Allocation(table.learners[i], n)]
+        return outcome.train_score, outcome.valid_score
+
+    for options, use_f_T in ((), True), (("--no-train-bound",), False):
+        selected, sequence = reference.daub(
+            len(table.learners), schedule.full_size, Fraction(ratio), first, accuracy, use_f_T=use_f_T
+        )
+        for sizes in (("--first-size", first, "--ratio", ratio), ()):
+            code, out, _ = pydaub("replay", path, *sizes, *options, "--json")
+            result = json.loads(out)
+            asked = [(table.learners.index(step["learner"]), step["size"]) for step in result["allocations"]]
+            assert (code, result["selected"], asked) == (0, table.learners[selected], sequence)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_jobs_change_nothing_but_the_clock(pydaub: Any, tmp_path: Path, strategy: str) -> None:
+    rng = random.Random(4)
+    path = write_csv(random_table(rng, random_schedule(rng)[2], failures=0.05), tmp_path / "curves.csv")
+    results = [
+        json.loads(pydaub("replay", path, "--strategy", strategy, "--jobs", jobs, "--json")[1])
+        for jobs in (1, 2, 7, 64)
+    ]
+    for result in results:
+        for key in ("selected", "allocations", "rows", "seconds", "failures"):
+            assert result[key] == results[0][key]
+        assert result["wall_seconds"] <= results[0]["wall_seconds"] + 1e-9
+
+
+def test_failures_are_reported(pydaub: Any, tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    good = "".join(f"good,{size},1,0.5,1,\n" for size in (1, 2, 4, 8))
+    path.write_text(HEADER.strip() + ",failure\n" + good + "svm,1,1,0.9,1,\nsvm,2,,,60,timeout: over 60 s\n")
+    code, out, _ = pydaub("replay", path, "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["failures"] == [{"learner": "svm", "size": 2, "kind": "timeout", "message": "over 60 s"}]
+    failed = [step for step in result["allocations"] if step["learner"] == "svm"][-1]
+    assert failed == {
+        "learner": "svm", "size": 2, "train_score": None, "valid_score": None, "seconds": 60.0, "bound": None,
+    }  # fmt: skip
+    assert result["seconds"] == 65.0
+    assert "Failed: 1 x timeout (over 60 s): svm" in pydaub("replay", path)[1]
+
+
+def test_when_every_learner_failed(pydaub: Any, tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    path.write_text(HEADER.strip() + ",failure\na,1,,,2,crash: exit -11\nb,1,,,3,crash: exit -11\n")
+    code, out, err = pydaub("replay", path, "--json")
+    assert code == 1
+    assert err == "pydaub: All 2 learners failed: 2 x crash (exit -11): a, b.\n"
+    assert json.loads(out)["selected"] is None
+    assert len(json.loads(out)["failures"]) == 2
+    assert pydaub("replay", path) == (1, "", err)
+
+
+def test_the_readable_table(pydaub: Any, curves: Path) -> None:
+    code, out, err = pydaub("replay", curves, "--jobs", 2)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["learner", "size", "train", "valid", "bound", "seconds"]
+    assert lines[1].split() == ["steep", "100", "1.0000", "0.9000", "0.9000", "25.00", "selected"]
+    assert "Selected steep: validation score 0.9000 on all 100 rows." in out
+    assert "Training all 3 learners on all rows: 300 rows, 30.0 s" in out
+    assert "\x1b" not in out, "no colours off a terminal"
+
+
+def test_names_are_printed_as_they_are(pydaub: Any, tmp_path: Path) -> None:
+    """Neither rich's markup nor a very long name may eat a learner."""
+    path = tmp_path / "curves.csv"
+    names = ["[red]x[/red]", "svm(C=[1])", "n" * 70]
+    path.write_text(HEADER + "".join(f"{name},{size},1,0.5,1\n" for name in names for size in (1, 2, 4, 8)))
+    out = pydaub("replay", path)[1]
+    for name in names:
+        assert name in out
+
+
+def test_many_learners_are_cut_for_people_only(pydaub: Any, tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    path.write_text(HEADER + "".join(f"l{i},{size},1,0.5,1\n" for i in range(500) for size in (1, 2, 4, 8)))
+    out = pydaub("replay", path)[1]
+    assert "... and 460 more; --json has them all." in out
+    assert len({step["learner"] for step in json.loads(pydaub("replay", path, "--json")[1])["allocations"]}) == 500
+
+
+def test_sizes(pydaub: Any, curves: Path) -> None:
+    def sizes(*options: object) -> list[int]:
+        out = pydaub("replay", curves, "--json", *options)[1]
+        return sorted({step["size"] for step in json.loads(out)["allocations"]})
+
+    assert sizes() == [10, 20, 40, 80, 100]
+    assert sizes("--ratio", "2") == [10, 20, 40, 80, 100], "from the table's smallest size"
+    assert sizes("--first-size", 20, "--ratio", "2") == [20, 40, 80, 100]
+    assert sizes("--sizes", "10,40,80") == [10, 40, 80, 100], "the full size is always the last"
+    assert sizes("--full-size", 80) == [10, 20, 40, 80]
+    assert sizes("--full-size", 40) == [10, 20, 40]
+    assert sizes("--sizes", "paper") == [100], "none of them is below 100"
+    assert sizes("--strategy", "subset", "--sizes", "40") == [40, 100]
+    assert sizes("--strategy", "full") == [100]
+
+
+def test_bounds(pydaub: Any, tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    scores = zip((1, 2, 4, 8, 16), (0.5, 0.5, 0.5, 0.8, 0.8), strict=True)
+    rows = [f"a,{size},0.6,{score},1\n" for size, score in scores]
+    path.write_text(HEADER + "".join(rows))
+
+    def bounds(*options: str) -> list[float]:
+        result = json.loads(pydaub("replay", path, "--json", *options)[1])
+        return [step["bound"] for step in result["allocations"][2:]]
+
+    assert bounds() == [0.5, 0.6, 0.6]
+    assert bounds("--no-train-bound")[1] > 0.9
+    assert bounds("--non-increasing-bound") == [0.5, 0.5, 0.5]
+
+
+def test_a_journal_is_gone_on_with(pydaub: Any, curves: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    code, whole, _ = pydaub("replay", curves, "--json", "--journal", path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    assert pydaub("replay", curves, "--json", "--journal", path) == (code, whole, "")
+    assert path.read_bytes() == content
+    code, out, err = pydaub("replay", curves, "--journal", path, "--no-train-bound")
+    assert (code, out) == (2, "")
+    assert "must be of the same run, got one with other settings: bound." in err
+    assert pydaub("replay", curves, "--journal", tmp_path)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--jobs", "0"), "`--jobs` must be at least 1, got 0."),
+        (("--sizes", "10,x"), "`--sizes` must be whole numbers with commas between, or 'paper', got '10,x'."),
+        (("--sizes", ""), "`--sizes` must be whole numbers with commas between, or 'paper', got ''."),
+        (("--sizes", "40,20"), "`sizes` must be at least one and strictly grow"),
+        (("--sizes", "0,20"), "`sizes` must be at least one and strictly grow from 1 or more"),
+        (("--sizes", "10,20", "--ratio", "2"), "`--sizes` must be given without `--first-size` and `--ratio`."),
+        (("--ratio", "1"), "`ratio` must be greater than 1, got 1."),
+        (("--ratio", "x"), "`ratio` must be a finite number greater than 1, got 'x'."),
+        (("--ratio", "nan"), "`ratio` must be a finite number greater than 1, got 'nan'."),
+        (("--first-size", "0"), "`first_size` must be at least 1, got 0."),
+        (("--first-size", "90"), "The largest `first_size` that works is 44."),
+        (("--full-size", "99"), "`--full-size` must be a size in curves.csv, got 99. It has 10, 20, 40, 80, 100."),
+        (
+            ("--first-size", "11"),
+            "curves.csv must hold size 11 of learner 'flat', which is asked for, got only 10, 20,",
+        ),
+        (("--strategy", "full", "--no-train-bound"), "`--no-train-bound` must go with a strategy that has bounds"),
+        (("--strategy", "halving", "--non-increasing-bound"), "`--non-increasing-bound` must go with a strategy"),
+    ],
+)
+def test_bad_options_get_one_line_and_exit_code_2(
+    pydaub: Any, curves: Path, options: tuple[str, ...], message: str
+) -> None:
+    for extra in ((), ("--json",)):
+        code, out, err = pydaub("replay", curves, *options, *extra)
+        assert (code, out) == (2, "")
+        assert err.startswith("pydaub: ")
+        assert message in err
+        assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("replay",), ("replay", "x.csv", "--strategy", "magic"), ("replay", "x.csv", "--jobs", "many"), ("fly",)],
+)
+def test_usage_errors_have_exit_code_2(pydaub: Any, arguments: tuple[str, ...]) -> None:
+    code, out, err = pydaub(*arguments)
+    assert (code, out) == (2, "")
+    assert "Usage: pydaub" in err or "Usage: " in err
+
+
+def test_a_bad_table_gets_one_line_and_exit_code_2(pydaub: Any, tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    for text in ("", HEADER, HEADER + "a,1,1,x,1\n", HEADER + "a,1,1,1,1\na,1,1,1,1\n"):
+        path.write_text(text)
+        code, out, err = pydaub("replay", path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "curves.csv" in err
+
+
+def test_help_and_version(pydaub: Any) -> None:
+    assert pydaub("--version") == (0, f"pydaub {__version__}\n", "")
+    for option in ("--strategy", "--first-size", "--ratio", "--sizes", "--full-size", "--no-train-bound", "--jobs",
+                   "--journal", "--json"):  # fmt: skip
+        assert option in pydaub("replay", "--help")[1]
+
+
+@pytest.mark.parametrize("name", ["parity", "higgs"])
+def test_the_demo(pydaub: Any, name: str) -> None:
+    code, out, err = pydaub("demo", name)
+    assert (code, err) == (0, "")
+    assert f"25 scikit-learn learners on {name}" in out
+    for strategy in STRATEGIES:
+        assert f"\n{strategy} " in out
+
+
+def test_the_installed_command() -> None:
+    """A real process: data on stdout alone, and a pipe that is closed early is no drama."""
+    command = Path(sys.executable).with_name("pydaub")
+    done = subprocess.run([command, "replay", "nowhere.csv"], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "pydaub: nowhere.csv must be a readable file, got No such file or directory.\n"
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    closed = subprocess.run(
+        f"{command} demo | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=environment,
+    )
+    assert "Traceback" not in closed.stderr

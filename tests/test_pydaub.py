@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pydaub
+
+
+def test_the_public_names_are_those_listed() -> None:
+    public = {name for name in vars(pydaub) if not name.startswith("_")}
+    modules = {"bounds", "curve", "engines", "errors", "journal", "records", "schedule", "strategies", "annotations"}
+    loaded_later = {"cli", "theory"}
+    assert public - modules - loaded_later == set(pydaub.__all__)
+    assert sorted(pydaub.__all__, key=str.lower) == sorted(set(pydaub.__all__), key=str.lower)
+
+
+def test_run_is_the_function_however_it_is_imported() -> None:
+    """A module and a function of one name: the function is what `pydaub.run` must be."""
+    code = (
+        "import pydaub.run; import pydaub.cli; from pydaub import run; assert callable(run); assert pydaub.run is run"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_importing_needs_the_standard_library_alone() -> None:
+    code = "import sys; before = {*sys.modules}; import pydaub; print(*{*sys.modules} - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded - set(sys.stdlib_module_names) == {"pydaub"}
