@@ -44,6 +44,13 @@ class Measurement:
     seconds: float
 
     def __post_init__(self) -> None:
+        train, valid, seconds = self.train_score, self.valid_score, self.seconds
+        if (
+            type(train) is type(valid) is type(seconds) is float
+            and math.isfinite(train + valid + seconds)
+            and seconds >= 0
+        ):
+            return  # as nearly always; a sum is finite only if its terms are
         for name in ("train_score", "valid_score", "seconds"):
             value = getattr(self, name)
             if type(value) is not float:

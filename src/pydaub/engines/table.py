@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from pydaub.errors import InputError, ProtocolError, RefusedAllocation
 from pydaub.records import Allocation, Failure, Measurement, Outcome, whole
@@ -140,49 +140,57 @@ def _rows(reader: _Reader, name: str) -> Iterator[tuple[Allocation, Outcome]]:
         )
     if len(set(header)) < len(header):
         raise InputError(f"{name} must have each column once, got {','.join(header)}. Remove one.")
+    places = [header.index(column) for column in COLUMNS]
+    failure_place = header.index(FAILURE_COLUMN) if FAILURE_COLUMN in header else None
     seen: dict[Allocation, int] = {}
     for row in reader:
         if not row:
             continue
         try:
-            allocation, outcome = _parsed(header, row)
-            _check_new(allocation, seen)
+            if len(row) != len(header):
+                _refuse_length(row, header)
+            failure = "" if failure_place is None else row[failure_place].strip()
+            allocation, outcome = _parsed([row[place] for place in places], failure)
+            if allocation in seen:
+                _refuse_twice(allocation, seen[allocation])
         except InputError as error:
             raise InputError(f"Line {reader.line_num} of {name}: {error} Correct or remove the line.") from None
         seen[allocation] = reader.line_num
         yield allocation, outcome
 
 
-def _check_new(allocation: Allocation, seen: Mapping[Allocation, int]) -> None:
-    if allocation in seen:
-        raise InputError(
-            f"a learner and size must stand once, got {allocation.learner!r} with {allocation.size}"
-            f" in line {seen[allocation]} too."
-        )
+def _refuse_length(row: list[str], header: list[str]) -> NoReturn:
+    raise InputError(f"a line must have {len(header)} values, got {len(row)}.")
 
 
-def _parsed(header: list[str], values: list[str]) -> tuple[Allocation, Outcome]:
-    if len(values) != len(header):
-        raise InputError(f"a line must have {len(header)} values, got {len(values)}.")
-    row = dict(zip(header, values, strict=True))
+def _refuse_twice(allocation: Allocation, line: int) -> NoReturn:
+    raise InputError(
+        f"a learner and size must stand once, got {allocation.learner!r} with {allocation.size} in line {line} too."
+    )
+
+
+def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
+    """Return what a line says; the values are in the order of COLUMNS."""
+    learner, size, *numbers = values
     try:
-        size = int(row["size"])
-    except ValueError:
-        raise InputError(f"`size` must be a whole number, got {row['size']!r}.") from None
-    allocation = Allocation(row["learner"].strip(), size)
-    if failure := row.get(FAILURE_COLUMN, "").strip():
+        allocation = Allocation(learner.strip(), int(size))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"`size` must be a whole number, got {size!r}.") from None
+    if failure:
         kind, _, message = failure.partition(":")
-        return allocation, Failure(kind.strip(), message.strip(), _finite(row, "seconds"))
-    return allocation, Measurement(*(_finite(row, column) for column in COLUMNS[2:]))
+        return allocation, Failure(kind.strip(), message.strip(), _finite("seconds", numbers[-1]))
+    return allocation, Measurement(*map(_finite, COLUMNS[2:], numbers))
 
 
-def _finite(row: dict[str, str], column: str) -> float:
+def _finite(column: str, text: str) -> float:
     try:
-        value = float(row[column])
+        value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"`{column}` must be a finite number, got {row[column]!r}.")
+        raise InputError(f"`{column}` must be a finite number, got {text!r}.")
     return value
 
 

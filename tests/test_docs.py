@@ -1,0 +1,84 @@
+"""Documentation that is run: every Python block of a page, in order, in one namespace."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/guide.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    namespace: dict[str, object] = {"__name__": page}
+    for block in blocks:
+        exec(compile(block, page, "exec"), namespace)  # noqa: S102  # our own pages
+
+
+def test_the_readmes_loop_is_short_and_finds_the_best(capsys: pytest.CaptureFixture[str]) -> None:
+    match = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert match
+    assert len([line for line in match[1].splitlines() if line.strip()]) <= 12
+    exec(compile(match[1], "README.md", "exec"), {})  # noqa: S102  # our own page
+    assert capsys.readouterr().out.endswith("the best on all rows: forest\n")
+
+
+def test_every_file_is_on_the_map() -> None:
+    architecture = (ROOT / "docs/architecture.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    for path in (ROOT / "src/pydaub").rglob("*.py"):
+        if path.name != "__init__.py":
+            assert path.name in architecture, path
+            assert path.stem in readme, path
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("src/**/*.md")]
+    assert len(pages) > 7
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_guide_names_every_option_and_key() -> None:
+    guide = (ROOT / "docs/guide.md").read_text()
+    source = (ROOT / "src/pydaub/cli.py").read_text()
+    replay = source[source.index("def replay(") : source.index("def demo(")]
+    options = {name.replace("_", "-") for name in re.findall(r"^    (\w+): Annotated\[", replay, flags=re.MULTILINE)}
+    options = (options - {"table", "as-json"}) | {"json"}
+    assert len(options) == 10
+    for option in options:
+        assert f"`--{option}`" in guide, option
+
+
+def test_the_readmes_figures_are_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    from pydaub.cli import main  # noqa: PLC0415  # the only test here that needs it
+
+    with pytest.raises(SystemExit):
+        main(["demo", "parity"])
+    printed = {tuple(line.split()) for line in capsys.readouterr().out.splitlines()}
+    rows = re.findall(r"^\| `(\w+)`.*?\| (\d+) \| ([\d,]+) \| ([\d.]+) \| (\S+) \| ([\d.]+) \|$",
+                      (ROOT / "README.md").read_text(), flags=re.MULTILINE)  # fmt: skip
+    assert len(rows) == 5
+    for strategy, allocations, trained_rows, seconds, selected, loss in rows:
+        assert any(
+            line[:4] == (strategy, allocations, trained_rows, seconds) and line[-2:] == (selected, loss)
+            for line in printed
+        ), strategy
+
+
+def test_the_lock_is_exact_and_names_no_registry() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    for requirement in wanted:
+        name = re.split(r"[^\w-]", requirement)[0]
+        assert re.search(rf"^{name}==[\w.]+ ", lock, flags=re.MULTILINE), name
+    assert "://" not in lock
