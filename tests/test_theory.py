@@ -143,7 +143,8 @@ def test_definition_3() -> None:
 
 def test_definitions_4_and_5() -> None:
     u: Exact = lambda n: Fraction(11 - n, 10)  # noqa: E731  # from 1 down to 0.1
-    assert theory.is_valid_bound(u, lambda _n: 0.1, 10)
+    tenth: Exact = lambda _n: Fraction(1, 10)  # noqa: E731
+    assert theory.is_valid_bound(u, tenth, 10)
     assert not theory.is_valid_bound(u, FLAT, 10)
     assert theory.n_star(u, Fraction(1, 2), 10) == 7, "the first n with 11 - n < 5"  # type: ignore[arg-type]
     assert theory.n_star(u, Fraction(1, 10), 10) == 10, "u(N) >= f*"  # type: ignore[arg-type]
