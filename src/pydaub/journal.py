@@ -70,7 +70,7 @@ class Journal:
             while written < len(lines):
                 written += os.write(self._file, lines[written:])
             if sync:
-                os.fdatasync(self._file)
+                _sync(self._file)
         except OSError as error:
             with suppress(OSError):  # else the next open cuts the half line
                 os.ftruncate(self._file, self._size)
@@ -115,7 +115,7 @@ class Journal:
             raise JournalMismatch(_difference(self.path, self.events[0], started))
         if torn:
             os.ftruncate(self._file, self._size)
-            os.fdatasync(self._file)
+            _sync(self._file)
 
 
 def read(path: str | Path) -> list[Event]:
@@ -165,6 +165,11 @@ def _difference(path: Path, found: Event, started: Started) -> str:
         f"{path} must be of the same run, got one with other settings: {', '.join(names)}."
         " Give the same settings to go on with it, or choose another journal."
     )
+
+
+def _sync(descriptor: int) -> None:
+    """Wait until the content is on the disk; macOS has no fdatasync."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:
