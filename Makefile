@@ -5,7 +5,11 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check format format-check lint types layers bench hooks lock clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format format-check lint types layers bench hooks lock clean
+
+help:  ## this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: $(READY)  ## the main job on data that ships with the package
 	$(BIN)/pydaub demo
@@ -31,7 +35,7 @@ format: $(READY)  ## put the code in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## figures, not tests
+bench: $(READY)  ## figures, not tests; takes some minutes
 	$(BIN)/python benchmarks/scaling.py
 
 hooks: $(READY)  ## run the checks before every commit

@@ -3,8 +3,9 @@
 Every learner is trained on every size, one after the other on one thread, and the table is written line by
 line. Needs scikit-learn, pandas and pyarrow, which pydaub itself does not:
 
-    python experiments/record_curves.py parity --sizes 500,750,...,21500 --out parity.csv
-    python experiments/record_curves.py higgs.parquet --sizes 500,750,...,18179 --out higgs.csv
+    pip install scikit-learn==1.9.1 pandas pyarrow
+    python experiments/record_curves.py parity --full-size 21500 --out parity.csv
+    python experiments/record_curves.py higgs.parquet --full-size 18179 --out higgs.csv
 
 A Parquet file has its label in the column `target`. 30 % of its rows are kept for validation, as in the paper.
 """
@@ -41,6 +42,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+
+from pydaub import Schedule
 
 SEED = 2016
 
@@ -98,12 +101,15 @@ def from_parquet(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", help="'parity', or a Parquet file")
-    parser.add_argument("--sizes", required=True, help="comma-separated")
+    parser.add_argument("--full-size", type=int, required=True, help="the last of the sizes 500, 750, 1125, ...")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--early-stopping", action="store_true", help="let hist-gradient-boosting stop as it likes")
     arguments = parser.parse_args()
+    if arguments.early_stopping:
+        LEARNERS["hist-gradient-boosting"].set_params(early_stopping="auto")
     warnings.simplefilter("ignore")  # an MLP that has not converged is still measured
     train, valid, train_labels, valid_labels = parity() if arguments.data == "parity" else from_parquet(arguments.data)
-    sizes = [int(size) for size in arguments.sizes.split(",")]
+    sizes = Schedule.geometric(arguments.full_size).sizes
     with Path(arguments.out).open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["learner", "size", "train_score", "valid_score", "seconds"])

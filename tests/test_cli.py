@@ -18,6 +18,7 @@ from tables import random_schedule, random_table, write_csv
 
 HEADER = "learner,size,train_score,valid_score,seconds\n"
 KEYS = {
+    "strategy", "sizes", "resumed",
     "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated", "abandoned", "failures",
 }  # fmt: skip
 
@@ -136,21 +137,59 @@ def test_the_readable_table(pydaub: Any, curves: Path) -> None:
     code, out, err = pydaub("replay", curves, "--jobs", 2)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == ["learner", "size", "train", "valid", "bound", "seconds"]
+    assert lines[0].split() == ["learner", "size", "train", "valid", "bound", "total", "s"]
     assert lines[1].split() == ["steep", "100", "1.0000", "0.9000", "0.9000", "25.00", "selected"]
     assert "Selected steep: validation score 0.9000 on all 100 rows." in out
     assert "Training all 3 learners on all rows: 300 rows, 30.0 s" in out
     assert "\x1b" not in out, "no colours off a terminal"
 
 
-def test_names_are_printed_as_they_are(pydaub: Any, tmp_path: Path) -> None:
-    """Neither rich's markup nor a very long name may eat a learner."""
+def test_the_comparison_with_full_training_is_in_plain_words(pydaub: Any, curves: Path) -> None:
+    assert "No learner scores higher on all rows: no loss." in pydaub("replay", curves)[1]
+    out = pydaub("replay", curves, "--strategy", "subset")[1]
+    assert "The best on all rows is steep with 0.9000: a loss of 0.4000." in out
+    assert "Training all" not in pydaub("replay", curves, "--strategy", "full")[1], "not with itself"
+
+
+def test_a_comparison_that_speaks_against_the_run(pydaub: Any, tmp_path: Path) -> None:
     path = tmp_path / "curves.csv"
-    names = ["[red]x[/red]", "svm(C=[1])", "n" * 70]
+    falling = [f"{name},{size},1,{-size / 100},{20 / size}\n" for name in "ab" for size in (10, 20, 40)]
+    best = ["c,10,1,-1,1\n", "c,20,1,-1,1\n", "c,40,1,0.0,1\n"]
+    path.write_text(HEADER + "".join(falling + best))
+    out = pydaub("replay", path)[1]
+    assert "Selected c: validation score 0.0000" in out, "a perfect score may well be zero"
+    assert "no loss" in out
+    assert "Training all 3 learners on all rows: 120 rows, 2.0 s; this run took longer, 5.0 times that." in out
+    path.write_text(HEADER + "".join(falling[:5] + best))
+    assert (
+        "No comparison with full training: 1 learner not recorded" in pydaub("replay", path, "--strategy", "subset")[1]
+    )
+
+
+def test_names_are_printed_as_they_are(pydaub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither rich's markup nor a very long name may eat a learner."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    path = tmp_path / "curves.csv"
+    names = ["[red]x[/red]", "svm(C=[1])", "n" * 70, "größe"]
     path.write_text(HEADER + "".join(f"{name},{size},1,0.5,1\n" for name in names for size in (1, 2, 4, 8)))
     out = pydaub("replay", path)[1]
     for name in names:
         assert name in out
+
+
+def test_names_cannot_steer_the_terminal(pydaub: Any, tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    path.write_text(HEADER + "".join(f'"two\nlines\x1b[31m",{size},1,0.5,1\n' for size in (1, 2, 4, 8)))
+    out = pydaub("replay", path)[1]
+    assert "Selected two\\nlines\\x1b[31m: validation score" in out
+    assert "\x1b" not in out
+
+
+def test_a_narrow_terminal_still_shows_whole_names(pydaub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    out = pydaub("demo")[1]
+    assert "…" not in out
+    assert all(len(line) <= 60 for line in out.splitlines()[3:20])
 
 
 def test_many_learners_are_cut_for_people_only(pydaub: Any, tmp_path: Path) -> None:
@@ -194,15 +233,23 @@ def test_bounds(pydaub: Any, tmp_path: Path) -> None:
 
 def test_a_journal_is_gone_on_with(pydaub: Any, curves: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    code, whole, _ = pydaub("replay", curves, "--json", "--journal", path)
+    code, out, err = pydaub("replay", curves, "--json", "--journal", path)
+    assert (code, err) == (0, "")
+    whole = json.loads(out)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    assert pydaub("replay", curves, "--json", "--journal", path) == (code, whole, "")
+    again = json.loads(pydaub("replay", curves, "--json", "--journal", path)[1])
+    assert 0 < again.pop("resumed") < len(whole["allocations"])
+    assert whole.pop("resumed") == 0
+    assert again == whole
+    known = len(whole["allocations"])
+    assert f"{known} outcomes came from the journal" in pydaub("replay", curves, "--journal", path)[1]
     assert path.read_bytes() == content
     code, out, err = pydaub("replay", curves, "--journal", path, "--no-train-bound")
     assert (code, out) == (2, "")
     assert "must be of the same run, got one with other settings: bound." in err
-    assert pydaub("replay", curves, "--journal", tmp_path)[0] == 2
+    for nonsense in (tmp_path, "/dev/null", "/dev/full"):
+        assert pydaub("replay", curves, "--journal", nonsense)[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -219,7 +266,7 @@ def test_a_journal_is_gone_on_with(pydaub: Any, curves: Path, tmp_path: Path) ->
         (("--ratio", "nan"), "`ratio` must be a finite number greater than 1, got 'nan'."),
         (("--first-size", "0"), "`first_size` must be at least 1, got 0."),
         (("--first-size", "90"), "The largest `first_size` that works is 44."),
-        (("--full-size", "99"), "`--full-size` must be a size in curves.csv, got 99. It has 10, 20, 40, 80, 100."),
+        (("--full-size", "99"), "curves.csv, got 99. It has 10, 20, 40, 80, 100."),
         (
             ("--first-size", "11"),
             "curves.csv must hold size 11 of learner 'flat', which is asked for, got only 10, 20,",
@@ -270,6 +317,7 @@ def test_the_demo(pydaub: Any, name: str) -> None:
     code, out, err = pydaub("demo", name)
     assert (code, err) == (0, "")
     assert f"25 scikit-learn learners on {name}" in out
+    assert pydaub("demo", name, "--jobs", 0)[::2] == (2, "pydaub: `--jobs` must be at least 1, got 0.\n")
     for strategy in STRATEGIES:
         assert f"\n{strategy} " in out
 
@@ -280,14 +328,40 @@ def test_the_installed_command() -> None:
     done = subprocess.run([command, "replay", "nowhere.csv"], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "pydaub: nowhere.csv must be a readable file, got No such file or directory.\n"
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    module = subprocess.run([sys.executable, "-m", "pydaub", "--version"], capture_output=True, check=True, timeout=60)
+    assert module.stdout.decode() == f"pydaub {__version__}\n"
     closed = subprocess.run(
-        f"{command} demo | head -n 1",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=environment,
+        f"{command} demo | head -n 1", shell=True, capture_output=True, text=True, check=False, timeout=60
     )
     assert "Traceback" not in closed.stderr
+    full = subprocess.run(
+        f"{command} demo > /dev/full", shell=True, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (full.returncode, full.stderr.count("\n")) == (1, 1)
+    assert "must be written somewhere, got No space left on device" in full.stderr
+
+
+def test_a_terminal_that_knows_no_umlauts(tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    path.write_text(HEADER + "".join(f"größe,{size},1,0.5,1\n" for size in (1, 2, 4)), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pydaub", "replay", str(path)],
+        capture_output=True,
+        check=True,
+        timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert b"gr\\xf6\\xdfe" in done.stdout
+
+
+def test_an_interrupted_run_says_how_to_go_on(curves: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    errors: list[str] = []
+    monkeypatch.setattr("pydaub.cli.run", interrupted)
+    monkeypatch.setattr("pydaub.cli._complain", errors.append)
+    with pytest.raises(SystemExit) as raised:
+        main(["replay", str(curves), "--journal", str(tmp_path / "run.jsonl")])
+    assert raised.value.code == 130
+    assert errors == [f"Interrupted. The same command goes on with {tmp_path / 'run.jsonl'}."]

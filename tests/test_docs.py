@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from pydaub.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/guide.md"]
@@ -20,6 +23,17 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.
     namespace: dict[str, object] = {"__name__": page}
     for block in blocks:
         exec(compile(block, page, "exec"), namespace)  # noqa: S102  # our own pages
+
+
+def test_the_guides_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "src/pydaub/recorded/parity.csv", tmp_path / "curves.csv")
+    commands = re.findall(r"^pydaub (.*?)(?: +#.*)?$", (ROOT / "docs/guide.md").read_text(), flags=re.MULTILINE)
+    assert len(commands) == 5
+    for command in commands:
+        with pytest.raises(SystemExit) as raised:
+            main(command.split())
+        assert not raised.value.code, command
 
 
 def test_the_readmes_loop_is_short_and_finds_the_best(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,8 +73,6 @@ def test_the_guide_names_every_option_and_key() -> None:
 
 
 def test_the_readmes_figures_are_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    from pydaub.cli import main  # noqa: PLC0415  # the only test here that needs it
-
     with pytest.raises(SystemExit):
         main(["demo", "parity"])
     printed = {tuple(line.split()) for line in capsys.readouterr().out.splitlines()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydaub.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
 from pydaub.curve import Curve
-from pydaub.engines import Engine, Table, TableEngine
+from pydaub.engines import Engine, SerialEngine, Table, TableEngine
 from pydaub.errors import (
     AllLearnersFailed,
     InputError,
@@ -57,6 +57,7 @@ __all__ = [
     "Result",
     "Schedule",
     "Selected",
+    "SerialEngine",
     "SlopeBound",
     "Started",
     "Step",

@@ -90,6 +90,12 @@ class NonIncreasing:
         return min(self.bound(curve.prefix(known), full_size) for known in range(min(self.points, length), length + 1))
 
 
+def described(bound: UpperBound) -> str:
+    """Return what a bound is called in settings: a function by its name, which is the same in another process."""
+    name = getattr(bound, "__qualname__", None)
+    return f"{bound.__module__}.{name}" if name else repr(bound)
+
+
 def least_squares_slope(sizes: tuple[int, ...], scores: tuple[float, ...]) -> float:
     """Return the slope of the best line, infinite for a single point.
 

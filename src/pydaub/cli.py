@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 import json
-import math
 import sys
 from contextlib import nullcontext
 from enum import StrEnum
@@ -12,19 +13,17 @@ from pathlib import Path  # noqa: TC003  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Grid
 
 from pydaub import __version__
-from pydaub.bounds import NonIncreasing, SlopeBound, UpperBound
+from pydaub.bounds import NonIncreasing, SlopeBound
 from pydaub.engines import Table, TableEngine
-from pydaub.errors import AllLearnersFailed, InputError, PydaubError, grouped
+from pydaub.errors import AllLearnersFailed, InputError, PydaubError
 from pydaub.journal import Journal
-from pydaub.records import Allocation, Failure, Measurement
+from pydaub.records import Failure, Measurement
 from pydaub.run import Result, Step, run
 from pydaub.schedule import PAPER_RATIO, PAPER_SIZES, Schedule
-from pydaub.strategies import STRATEGIES, Daub, Elimination, Strategy
+from pydaub.strategies import STRATEGIES, Strategy
+from pydaub.terminal import console, counted, plain, print_comparison, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +36,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-BOUNDED: Final = (Daub, Elimination)  # the strategies that take a bound
-MOST_SHOWN: Final = 40  # learners in the table for people; --json has all
 EXIT_FAILED: Final = 1
 EXIT_BAD_INPUT: Final = 2
 
@@ -50,11 +47,21 @@ DEFAULT_RECORDED: Final = Recorded("parity")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; bad input ends with exit code 2 and one line, a run without a winner with 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     try:
         app(args=arguments)
     except PydaubError as error:
-        print(f"pydaub: {error}", file=sys.stderr)  # noqa: T201  # this is what a command line is for
+        _complain(str(error))
         sys.exit(EXIT_FAILED if isinstance(error, AllLearnersFailed) else EXIT_BAD_INPUT)
+    except OSError as error:
+        _complain(f"The output must be written somewhere, got {error.strerror}.")
+        sys.exit(EXIT_FAILED)
+
+
+def _complain(message: str) -> None:
+    typer.echo(f"pydaub: {plain(message)}", err=True)
 
 
 def _print_version(asked: bool) -> None:  # noqa: FBT001  # typer's callback
@@ -78,12 +85,15 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     *,
     strategy: Annotated[StrategyName, typer.Option(help="Who gets data next.")] = DEFAULT_STRATEGY,
     first_size: Annotated[
-        int | None, typer.Option(help="First size of a geometric schedule.  [default: the table's smallest]")
+        int | None,
+        typer.Option(help="A geometric schedule from this size on.  [with --ratio alone: the table's smallest]"),
     ] = None,
-    ratio: Annotated[str | None, typer.Option(help="Ratio of a geometric schedule.  [default: 1.5]")] = None,
+    ratio: Annotated[
+        str | None, typer.Option(help="A geometric schedule with this ratio.  [with --first-size alone: 1.5]")
+    ] = None,
     sizes: Annotated[
         str | None,
-        typer.Option(help="Sizes, as in 500,1000,1500, or 'paper'.  [default: those of the table]"),
+        typer.Option(help="Sizes, as in 500,1000,1500, or 'paper'.  [without any of the three: the table's own]"),
     ] = None,
     full_size: Annotated[int | None, typer.Option(help="All rows.  [default: the table's largest size]")] = None,
     no_train_bound: Annotated[
@@ -98,25 +108,28 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run a strategy on recorded learning curves instead of training."""
-    if jobs < 1:
-        raise InputError(f"`--jobs` must be at least 1, got {jobs}.")
+    """Run a strategy on recorded learning curves."""
+    _check_jobs(jobs)
     recorded = Table.read(table)
     schedule = _schedule(recorded, first_size, ratio, sizes, full_size)
-    bound = _bound(strategy, train_cap=not no_train_bound, non_increasing=non_increasing_bound)
-    chosen = _strategy(strategy, recorded, schedule, bound)
+    options = _bound(strategy, train_cap=not no_train_bound, non_increasing=non_increasing_bound)
+    chosen: Strategy = STRATEGIES[strategy](recorded.learners, schedule, **options)
     settings = {**chosen.settings, "table": recorded.fingerprint} if journal else {}
-    with Journal(journal, settings) if journal else nullcontext() as opened:
-        try:
+    try:
+        with Journal(journal, settings) if journal else nullcontext() as opened:
             result = run(chosen, TableEngine(recorded, jobs), opened)
-        except AllLearnersFailed as error:
-            if as_json:
-                typer.echo(json.dumps(_as_json(error.result)))
-            raise
+    except AllLearnersFailed as error:
+        if as_json:
+            typer.echo(json.dumps(_as_json(chosen, error.result)))
+        raise
+    except KeyboardInterrupt:
+        if journal:
+            _complain(f"Interrupted. The same command goes on with {journal}.")
+        raise
     if as_json:
-        typer.echo(json.dumps(_as_json(result)))
+        typer.echo(json.dumps(_as_json(chosen, result)))
     else:
-        _print_result(_console(), result, recorded, jobs)
+        print_result(console(), result, recorded, jobs)
 
 
 @app.command()
@@ -125,28 +138,27 @@ def demo(
     *,
     jobs: Annotated[int, typer.Option(help="How many virtual workers.")] = 2,
 ) -> None:
-    """Replay learning curves that ship with pydaub, and compare the strategies on them."""
+    """Compare the strategies on curves that ship with pydaub."""
+    _check_jobs(jobs)
     with as_file(files("pydaub") / "recorded" / f"{name}.csv") as path:
         recorded = Table.read(path)
-    console = _console()
-    schedule = Schedule.listed(recorded.sizes[-1], recorded.sizes)
-    console.print(
-        f"{len(recorded.learners)} scikit-learn learners on {name}, {schedule.full_size:,} rows,"
-        f" replayed from recorded curves on {jobs} virtual workers.\n"
+    schedule = Schedule(recorded.sizes)
+    out = console()
+    out.print(
+        f"{len(recorded.learners)} scikit-learn learners on {name} with {schedule.full_size:,} rows."
+        f" Their learning curves were recorded; nothing is trained now. DAUB on {counted(jobs, 'virtual worker')}:\n"
     )
     results = {
         other: run(kind(recorded.learners, schedule), TableEngine(recorded, jobs)) for other, kind in STRATEGIES.items()
     }
-    _print_result(console, results["daub"], recorded, jobs)
-    best = results["full"].valid_score or math.nan
-    grid = _grid(
-        "strategy", "allocations", "rows", "seconds", "wall", "selected", "loss", left=("strategy", "selected")
-    )
-    for other, result in results.items():
-        loss = best - (result.valid_score or math.nan)
-        figures = (f"{len(result.steps):,}", f"{result.rows:,}", f"{result.seconds:.1f}", f"{result.wall_seconds:.1f}")
-        grid.add_row(other, *figures, result.selected, f"{loss:.4f}")
-    console.print("\nThe same learners with every strategy (the columns of the paper's Table 1, and more):", grid)
+    print_result(out, results["daub"], recorded, jobs)
+    out.print("\nThe same learners with every strategy (the columns of the paper's Table 1, and more):")
+    print_comparison(out, results)
+
+
+def _check_jobs(jobs: int) -> None:
+    if jobs < 1:
+        raise InputError(f"`--jobs` must be at least 1, got {jobs}.")
 
 
 def _schedule(
@@ -179,25 +191,23 @@ def _listing(sizes: Sequence[int], most: int = 20) -> str:
     return ", ".join(map(str, sizes[:most])) + (f" and {len(sizes) - most} more" if len(sizes) > most else "")
 
 
-def _bound(strategy: str, *, train_cap: bool, non_increasing: bool) -> UpperBound | None:
-    """Return the bound to use, or None for strategies that have none."""
-    if issubclass(STRATEGIES[strategy], BOUNDED):
+def _bound(strategy: str, *, train_cap: bool, non_increasing: bool) -> dict[str, Any]:
+    """Return the strategy's argument `bound`, where it has one."""
+    bounded = [name for name, kind in STRATEGIES.items() if "bound" in inspect.signature(kind).parameters]
+    if strategy in bounded:
         bound = SlopeBound(train_cap=train_cap)
-        return NonIncreasing(bound) if non_increasing else bound
+        return {"bound": NonIncreasing(bound) if non_increasing else bound}
     if not train_cap or non_increasing:
         option = "--non-increasing-bound" if train_cap else "--no-train-bound"
-        raise InputError(f"`{option}` must go with a strategy that has bounds (daub, elimination), got {strategy}.")
-    return None
+        known = ", ".join(bounded)
+        raise InputError(f"`{option}` must go with a strategy that has bounds ({known}), got {strategy}.")
+    return {}
 
 
-def _strategy(name: str, table: Table, schedule: Schedule, bound: UpperBound | None) -> Strategy:
-    if bound is not None and issubclass(kind := STRATEGIES[name], BOUNDED):
-        return kind(table.learners, schedule, bound)
-    return STRATEGIES[name](table.learners, schedule)
-
-
-def _as_json(result: Result) -> dict[str, Any]:
+def _as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
     return {
+        "strategy": strategy.settings["strategy"],
+        "sizes": strategy.settings["sizes"],
         "selected": result.selected,
         "full_size": result.full_size,
         "allocations": [_step_as_json(step) for step in result.steps],
@@ -206,9 +216,10 @@ def _as_json(result: Result) -> dict[str, Any]:
         "wall_seconds": result.wall_seconds,
         "speculated": {
             "count": len(result.speculated),
-            "seconds": sum(outcome.seconds for outcome in result.speculated.values()),
+            "seconds": sum((outcome.seconds for outcome in result.speculated.values()), start=0.0),
         },
         "abandoned": result.abandoned,
+        "resumed": result.resumed,
         "failures": [
             {
                 "learner": step.allocation.learner,
@@ -232,79 +243,3 @@ def _step_as_json(step: Step) -> dict[str, Any]:
         "seconds": step.outcome.seconds,
         "bound": step.bound,
     }
-
-
-def _console() -> Console:
-    """Return where tables go: as wide as the terminal, or wide enough where there is none."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
-
-
-def _grid(*columns: str, left: Sequence[str]) -> Grid:
-    grid = Grid(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        grid.add_column(column, justify="left" if column in left else "right", no_wrap=column not in left)
-    return grid
-
-
-def _print_result(console: Console, result: Result, table: Table, jobs: int) -> None:
-    last: dict[str, Step] = {}
-    spent: dict[str, float] = {}
-    for step in result.steps:
-        last[step.allocation.learner] = step
-        spent[step.allocation.learner] = spent.get(step.allocation.learner, 0.0) + step.outcome.seconds
-    ranked = sorted(last.values(), key=lambda step: _rank(step, result.selected))
-    grid = _grid("learner", "size", "train", "valid", "bound", "seconds", "", left=("learner", ""))
-    for step in ranked[:MOST_SHOWN]:
-        learner = step.allocation.learner
-        status = "selected" if learner == result.selected else ""
-        if isinstance(step.outcome, Failure):
-            status = f"failed: {step.outcome.kind} ({step.outcome.message})"
-        scores = [step.outcome.train_score, step.outcome.valid_score] if isinstance(step.outcome, Measurement) else []
-        numbers = [f"{score:.4f}" for score in scores] or ["", ""]
-        bound = "" if step.bound is None else f"{step.bound:.4f}"
-        grid.add_row(
-            escape(learner), f"{step.allocation.size:,}", *numbers, bound, f"{spent[learner]:.2f}", escape(status)
-        )
-    console.print(grid)
-    if len(ranked) > MOST_SHOWN:
-        console.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
-    console.print()
-    for line in _summary(result, table, jobs):
-        console.print(line, markup=False, soft_wrap=True)
-
-
-def _rank(step: Step, selected: str | None) -> tuple[bool, int, float]:
-    """Return the order for people: by size first, so that scores of different sizes are not ranked together."""
-    score = step.outcome.valid_score if isinstance(step.outcome, Measurement) else -math.inf
-    return (step.allocation.learner != selected, -step.allocation.size, -score)
-
-
-def _summary(result: Result, table: Table, jobs: int) -> list[str]:
-    workers = "1 worker" if jobs == 1 else f"{jobs} workers"
-    spent = f"{len(result.steps):,} allocations, {result.rows:,} rows, {result.seconds:.1f} s of training"
-    lines = [
-        f"Selected {result.selected}: validation score {result.valid_score:.4f} on all {result.full_size:,} rows.",
-        f"{spent}, {result.wall_seconds:.1f} s on {workers}.",
-        *_against_full(result, table),
-    ]
-    if result.speculated or result.abandoned:
-        vain = sum(outcome.seconds for outcome in result.speculated.values())
-        lines.append(
-            f"Guessed ahead and never asked for: {len(result.speculated):,} outcomes ({vain:.1f} s),"
-            f" and {result.abandoned:,} unfinished at the end."
-        )
-    return [*lines, *(f"Failed: {way}" for way in grouped(result.failures))]
-
-
-def _against_full(result: Result, table: Table) -> list[str]:
-    """Compare with training everything, where the table knows what that gives."""
-    everything = [table.outcomes.get(Allocation(learner, result.full_size)) for learner in table.learners]
-    known = [outcome for outcome in everything if outcome is not None]
-    if len(known) < len(everything):
-        return []
-    rows, seconds = result.full_size * len(known), sum(outcome.seconds for outcome in known)
-    best = max(outcome.valid_score for outcome in known if isinstance(outcome, Measurement))
-    speedup = f" ({seconds / result.seconds:.1f} times as long)" if result.seconds else ""
-    line = f"Training all {len(known):,} learners on all rows: {rows:,} rows, {seconds:.1f} s{speedup};"
-    return [f"{line} the best of them scores {best:.4f}, {best - (result.valid_score or math.nan):.4f} more."]

@@ -89,7 +89,7 @@ def grouped(failures: Mapping[str, Reason], shown: int = 5) -> list[str]:
     for learner, failure in failures.items():
         ways[failure.kind, failure.message].append(learner)
     return [
-        f"{len(learners)} x {kind} ({message}): {', '.join(learners[:shown])}"
+        f"{len(learners)} x {kind}{f' ({message})' if message else ''}: {', '.join(learners[:shown])}"
         + (f" and {len(learners) - shown} more" if len(learners) > shown else "")
         for (kind, message), learners in sorted(ways.items(), key=lambda way: -len(way[1]))
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -93,6 +94,8 @@ class Journal:
         self.close()
 
     def _lock(self) -> None:
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):
+            raise JournalError(f"{self.path} must be an ordinary file, got something else. Choose another path.")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -27,7 +27,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run did. `selected` is None where every learner failed."""
+    """What a run did. `selected` is None where every learner failed.
+
+    `speculated` are the outcomes that were guessed ahead and never asked for, `abandoned` counts the guesses that
+    were still running at the end, `resumed` the outcomes that a journal already held.
+    """
 
     selected: str | None
     full_size: int
@@ -36,6 +40,7 @@ class Result:
     wall_seconds: float
     speculated: Mapping[Allocation, Outcome] = field(default_factory=dict)
     abandoned: int = 0
+    resumed: int = 0
 
     @property
     def rows(self) -> int:
@@ -45,7 +50,7 @@ class Result:
     @property
     def seconds(self) -> float:
         """All training time that was asked for."""
-        return sum(step.outcome.seconds for step in self.steps)
+        return sum((step.outcome.seconds for step in self.steps), start=0.0)
 
     @property
     def valid_score(self) -> float | None:
@@ -77,6 +82,7 @@ class _Run:
         past = journal.events if journal else []
         self._strategy, self._engine, self._journal = strategy, engine, journal
         self._known = {event.allocation: event.outcome for event in past if isinstance(event, Evaluated)}
+        self._resumed = len(self._known)
         self._asked_before = iter([event.allocation for event in past if isinstance(event, Asked)])
         self._selected_before = any(isinstance(event, Selected) for event in past)
         self._clock_before = max((event.clock for event in past if isinstance(event, Evaluated)), default=0.0)
@@ -152,4 +158,5 @@ class _Run:
             wall_seconds=self._clock_before + self._engine.clock,
             speculated=self._known,
             abandoned=len(self._pending),
+            resumed=self._resumed,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -20,6 +20,7 @@ PAPER_SIZES: Final = (500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 255
 PAPER_FIRST_SIZE: Final = 500
 PAPER_RATIO: Final = "1.5"
 MOST_SIZES: Final = 100_000
+LARGEST_RATIO: Final = 10**18  # no sizes are that far apart, and exact arithmetic would fill the memory
 
 Ratio: TypeAlias = int | float | str | Decimal | Fraction
 
@@ -58,8 +59,6 @@ class Schedule:
         full_size = whole(full_size, "full_size")
         first_size = whole(first_size, "first_size")
         r = exact(ratio)
-        if r <= 1:
-            raise InputError(f"`ratio` must be greater than 1, got {ratio}.")
         if first_size < 1:
             raise InputError(f"`first_size` must be at least 1, got {first_size}.")
         if first_size * r * r > full_size:  # Alg. 1, Params
@@ -85,13 +84,25 @@ class Schedule:
 
 
 def exact(ratio: Ratio) -> Fraction:
-    """Return the ratio as the decimal or the fraction that was written."""
+    """Return the ratio, which must be greater than 1, as the decimal or the fraction that was written."""
+    number = _number(ratio)
+    if number <= 1:
+        raise InputError(f"`ratio` must be greater than 1, got {ratio}.")
+    if number >= LARGEST_RATIO:
+        raise InputError(f"`ratio` must be less than {LARGEST_RATIO:.0e}, got {ratio}.")
+    return Fraction(number)
+
+
+def _number(ratio: Ratio) -> Decimal | Fraction:
     try:
-        if isinstance(ratio, float):
-            return Fraction(Decimal(repr(float(ratio))))
-        return Fraction(ratio)
-    except (InvalidOperation, OverflowError, TypeError, ValueError, ZeroDivisionError):
-        raise InputError(f"`ratio` must be a finite number greater than 1, got {ratio!r}.") from None
+        if isinstance(ratio, int | Fraction) or "/" in str(ratio):
+            return Fraction(ratio)
+        number = Decimal(str(ratio))
+    except (ArithmeticError, ValueError):
+        number = Decimal("nan")
+    if not number.is_finite():
+        raise InputError(f"`ratio` must be a finite number greater than 1, got {ratio!r}.")
+    return number
 
 
 def _too_large(full_size: int, first_size: int, ratio: Ratio, r: Fraction) -> str:
@@ -103,5 +114,5 @@ def _too_large(full_size: int, first_size: int, ratio: Ratio, r: Fraction) -> st
     )
     return (
         f"`first_size` times `ratio` squared must be at most the full size {full_size},"
-        f" got {first_size} x {ratio}^2 = {float(first_size * r * r):g}. {advice}"
+        f" got {first_size} x {ratio}^2. {advice}"
     )

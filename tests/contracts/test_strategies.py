@@ -216,7 +216,7 @@ def test_when_all_fail_the_error_lists_them_grouped(kind: type[Strategy]) -> Non
 def test_calls_out_of_turn_are_refused_and_lose_nothing(kind: type[Strategy]) -> None:
     strategy = kind(["a", "b"], SCHEDULE)
     good = Measurement(0.9, 0.5, 0.0)
-    with pytest.raises(ProtocolError, match=r"`tell` must be for nothing: call `ask` first, got Allocation"):
+    with pytest.raises(ProtocolError, match=r"`tell` must follow `ask`, got Allocation"):
         strategy.tell(Allocation("a", 10), good)
     asked = strategy.ask()
     assert asked is not None
@@ -231,6 +231,9 @@ def test_calls_out_of_turn_are_refused_and_lose_nothing(kind: type[Strategy]) ->
     assert strategy.curve("a").sizes == (asked.size,)
     with pytest.raises(ProtocolError):
         strategy.tell(asked, good)
+    for look in (strategy.bound, strategy.curve):
+        with pytest.raises(InputError, match=r"`learner` must be one of the strategy's 2, got 'c'"):
+            look("c")
 
 
 @every_strategy

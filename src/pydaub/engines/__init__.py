@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydaub.engines.base import Engine
+from pydaub.engines.serial import SerialEngine
 from pydaub.engines.table import Table, TableEngine
 
-__all__ = ["Engine", "Table", "TableEngine"]
+__all__ = ["Engine", "SerialEngine", "Table", "TableEngine"]

@@ -44,11 +44,11 @@ class Table:
         path = Path(path)
         try:
             with path.open(encoding="utf-8-sig", newline="") as file:
-                return cls(dict(_rows(csv.reader(file, strict=True), path.name)), path.name)
+                return cls(dict(_rows(csv.reader(file, strict=True), str(path))), str(path))
         except UnicodeDecodeError as error:
-            raise InputError(f"{path.name} must be UTF-8 text, got {error}. Save it as UTF-8.") from None
+            raise InputError(f"{path} must be UTF-8 text, got {error}. Save it as UTF-8.") from None
         except csv.Error as error:
-            raise InputError(f"{path.name} must be comma-separated text, got: {error}. Correct it.") from None
+            raise InputError(f"{path} must be comma-separated text, got: {error}. Correct it.") from None
         except OSError as error:
             raise InputError(f"{path} must be a readable file, got {error.strerror}.") from None
 
@@ -136,7 +136,8 @@ def _rows(reader: _Reader, name: str) -> Iterator[tuple[Allocation, Outcome]]:
     header = [column.strip() for column in next(reader, [])]
     if missing := [column for column in COLUMNS if column not in header]:
         raise InputError(
-            f"{name} must have the columns {','.join(COLUMNS)} in its first line, got no `{missing[0]}`. Add it."
+            f"{name} must have the columns {','.join(COLUMNS)} in its first line, got {','.join(header)[:200]!r}."
+            f" Add `{missing[0]}`."
         )
     if len(set(header)) < len(header):
         raise InputError(f"{name} must have each column once, got {','.join(header)}. Remove one.")
@@ -179,6 +180,8 @@ def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
             raise
         raise InputError(f"`size` must be a whole number, got {size!r}.") from None
     if failure:
+        if any(text.strip() for text in numbers[:2]):
+            raise InputError(f"a line with a `failure` must leave its scores empty, got {','.join(numbers[:2])}.")
         kind, _, message = failure.partition(":")
         return allocation, Failure(kind.strip(), message.strip(), _finite("seconds", numbers[-1]))
     return allocation, Measurement(*map(_finite, COLUMNS[2:], numbers))

@@ -45,6 +45,7 @@ class Strategy(ABC):
         self._position = {learner: position for position, learner in enumerate(self.learners)}
         self._next_size = dict(pairwise(schedule.sizes))
         self._failures: dict[str, Failure] = {}
+        self._bounds: dict[str, float] = {}  # for strategies that have bounds
         self._outstanding: Allocation | None = None
         self._best: tuple[float, int] | None = None  # at the full size: minus the score, and the position
 
@@ -62,8 +63,8 @@ class Strategy(ABC):
     def tell(self, allocation: Allocation, outcome: Outcome) -> None:
         """Take in the outcome of the allocation that was asked for."""
         if allocation != self._outstanding:
-            expected = self._outstanding or "nothing: call `ask` first"
-            raise ProtocolError(f"`tell` must be for {expected}, got {allocation}.")
+            expected = f"be for {self._outstanding}" if self._outstanding else "follow `ask`"
+            raise ProtocolError(f"`tell` must {expected}, got {allocation}.")
         if isinstance(outcome, Measurement):
             learner, size = allocation.learner, allocation.size
             self._curves[learner] = self._curves[learner].extended(size, outcome)
@@ -81,9 +82,10 @@ class Strategy(ABC):
     def forecast(self) -> Iterator[Allocation]:
         """Guess what will be asked next, the most likely first. Valid until the next `ask` or `tell`."""
 
-    def bound(self, learner: str) -> float | None:  # noqa: ARG002  # for strategies that have bounds
-        """Return what this strategy expects of the learner at the full size at most, if it has a bound."""
-        return None
+    def bound(self, learner: str) -> float | None:
+        """Return what this strategy expects of the learner at the full size at most, if it has a bound yet."""
+        self._check_known(learner)
+        return self._bounds.get(learner)
 
     @property
     def winner(self) -> str | None:
@@ -99,6 +101,7 @@ class Strategy(ABC):
 
     def curve(self, learner: str) -> Curve:
         """Return what is known of the learner."""
+        self._check_known(learner)
         return self._curves[learner]
 
     @property
@@ -113,6 +116,10 @@ class Strategy(ABC):
     def __repr__(self) -> str:
         shown = {**self.settings, "learners": len(self.learners)}
         return f"<{', '.join(f'{name} {value}' for name, value in shown.items())}>"
+
+    def _check_known(self, learner: str) -> None:
+        if learner not in self._curves:
+            raise InputError(f"`learner` must be one of the strategy's {len(self.learners)}, got {learner!r}.")
 
     @staticmethod
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:

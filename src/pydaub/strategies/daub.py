@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pydaub.bounds import SlopeBound, UpperBound
+from pydaub.bounds import SlopeBound, UpperBound, described
 from pydaub.records import Allocation, Failure, Outcome
 from pydaub.strategies.base import Ranking, Strategy
 
@@ -32,14 +32,9 @@ class Daub(Strategy):
     def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
         super().__init__(learners, schedule)
         self._bound = bound
-        self._bounds: dict[str, float] = {}
         self._bootstrap = self.schedule.sizes[:BOOTSTRAP]
         self._bootstrapped = 0  # how many learners are through with it
         self._waiting = Ranking()  # by bound; the learner that was asked for is not in it
-
-    def bound(self, learner: str) -> float | None:
-        """Return the learner's current bound, or None before the end of its bootstrap."""
-        return self._bounds.get(learner)
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield what is left of the bootstrap, then the next sizes of the learners with the highest bounds.
@@ -67,7 +62,7 @@ class Daub(Strategy):
     @property
     def settings(self) -> dict[str, Any]:
         """What makes two strategies ask the same, in plain JSON values."""
-        return {**super().settings, "bound": repr(self._bound)}
+        return {**super().settings, "bound": described(self._bound)}
 
     def _ladder(self, learner: str) -> Iterator[Allocation]:
         """Yield the sizes that the learner has not been asked for, after its bootstrap."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pydaub.bounds import described
 from pydaub.strategies.daub import BOOTSTRAP, PAPER_BOUND
 from pydaub.strategies.rounds import Rounds
 
@@ -28,17 +29,12 @@ class Elimination(Rounds):
     def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
         super().__init__(learners, schedule)
         self._bound = bound
-        self._bounds: dict[str, float] = {}
         self._lead = -math.inf  # the best f_i(n) of this round
-
-    def bound(self, learner: str) -> float | None:
-        """Return the learner's current bound, or None before its third size."""
-        return self._bounds.get(learner)
 
     @property
     def settings(self) -> dict[str, Any]:
         """What makes two strategies ask the same, in plain JSON values."""
-        return {**super().settings, "bound": repr(self._bound)}
+        return {**super().settings, "bound": described(self._bound)}
 
     def _key(self, curve: Curve) -> float:
         score = curve.valid[-1]

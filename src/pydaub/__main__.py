@@ -1,0 +1,5 @@
+"""`python -m pydaub` is `pydaub`."""
+
+from pydaub.cli import main
+
+main()

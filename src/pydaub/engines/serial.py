@@ -1,0 +1,66 @@
+"""One evaluation after the other, in this process: for a loop of one's own that wants a journal."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from pydaub.errors import ProtocolError
+from pydaub.records import Allocation, Failure, Measurement, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class SerialEngine:
+    """An engine that calls a function of one's own for each allocation.
+
+    The function trains the learner on the first `size` rows and returns a `Measurement` or a `Failure`. What it
+    raises, or returns instead, becomes a `Failure` of kind error.
+
+    >>> engine = SerialEngine(lambda allocation: Measurement(1.0, 1 / 0, seconds=1.0))
+    >>> engine.submit(Allocation("tree", 500))
+    >>> engine.collect()[1].message
+    'ZeroDivisionError: division by zero'
+    """
+
+    def __init__(self, evaluate: Callable[[Allocation], Outcome]) -> None:
+        self._evaluate = evaluate
+        self._waiting: Allocation | None = None
+        self._start = time.monotonic()
+
+    @property
+    def free(self) -> int:
+        """One, unless an allocation waits to be collected."""
+        return int(self._waiting is None)
+
+    @property
+    def clock(self) -> float:
+        """Seconds since the engine was made."""
+        return time.monotonic() - self._start
+
+    def submit(self, allocation: Allocation) -> None:
+        """Take note of what `collect` is to evaluate."""
+        if self._waiting is not None:
+            raise ProtocolError(f"`submit` must wait until {self._waiting} has been collected.")
+        self._waiting = allocation
+
+    def collect(self) -> tuple[Allocation, Outcome]:
+        """Evaluate now, and return when it is done."""
+        if self._waiting is None:
+            raise ProtocolError("`collect` must follow a `submit`: nothing is running.")
+        allocation = self._waiting
+        began = time.monotonic()
+        try:
+            answer: object = self._evaluate(allocation)
+        except Exception as error:  # noqa: BLE001  # whatever a learner does wrong is its failure, not the run's
+            answer = Failure("error", f"{type(error).__name__}: {error}", time.monotonic() - began)
+        if not isinstance(answer, Measurement | Failure):
+            message = f"a Measurement or a Failure must be returned, got {answer!r}"
+            answer = Failure("error", message, time.monotonic() - began)
+        self._waiting = None
+        return allocation, answer
+
+    def close(self) -> None:
+        """Forget what waits."""
+        self._waiting = None

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from pydaub import Allocation, Daub, Failure, Measurement, Outcome, Schedule, SerialEngine, run
+
+A = Allocation("tree", 500)
+
+
+def collected(evaluate: Any) -> Outcome:
+    engine = SerialEngine(evaluate)
+    engine.submit(A)
+    return engine.collect()[1]
+
+
+def test_what_the_function_returns_is_the_outcome() -> None:
+    for outcome in (Measurement(0.9, 0.8, 0.1), Failure("timeout", "over 60 s", 60.0)):
+        assert collected(lambda _, outcome=outcome: outcome) == outcome
+
+
+def test_whatever_a_learner_does_wrong_is_a_failure() -> None:
+    def broken(_: Allocation) -> Outcome:
+        raise MemoryError
+
+    def not_a_number(_: Allocation) -> Outcome:
+        return Measurement(0.9, math.nan, 1.0)
+
+    for evaluate, message in (
+        (broken, "MemoryError: "),
+        (not_a_number, "InputError: `valid_score` must be finite, got nan. Tell a Failure instead."),
+        (lambda _: 0.5, "a Measurement or a Failure must be returned, got 0.5"),
+        (lambda _: None, "a Measurement or a Failure must be returned, got None"),
+        ("nonsense", "TypeError: 'str' object is not callable"),
+    ):
+        outcome = collected(evaluate)
+        assert isinstance(outcome, Failure)
+        assert (outcome.kind, outcome.message) == ("error", message)
+
+
+def test_the_person_may_stop_it() -> None:
+    def interrupted(_: Allocation) -> Outcome:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Daub(["tree"], Schedule.geometric(10_000)), SerialEngine(interrupted))
