@@ -170,7 +170,7 @@ def test_names_are_printed_as_they_are(pydaub: Any, tmp_path: Path, monkeypatch:
     """Neither rich's markup nor a very long name may eat a learner."""
     monkeypatch.delenv("COLUMNS", raising=False)
     path = tmp_path / "curves.csv"
-    names = ["[red]x[/red]", "svm(C=[1])", "n" * 70, "größe"]
+    names = ["[red]x[/red]", "svm(C=[1])", "n" * 70, "größe", "svm:a:1"]
     path.write_text(HEADER + "".join(f"{name},{size},1,0.5,1\n" for name in names for size in (1, 2, 4, 8)))
     out = pydaub("replay", path)[1]
     for name in names:
@@ -257,6 +257,7 @@ def test_a_journal_is_gone_on_with(pydaub: Any, curves: Path, tmp_path: Path) ->
     [
         (("--jobs", "0"), "`--jobs` must be at least 1, got 0."),
         (("--sizes", "10,x"), "`--sizes` must be whole numbers with commas between, or 'paper', got '10,x'."),
+        (("--sizes", "1_0,20"), "`--sizes` must be whole numbers with commas between, or 'paper', got '1_0,20'."),
         (("--sizes", ""), "`--sizes` must be whole numbers with commas between, or 'paper', got ''."),
         (("--sizes", "40,20"), "`sizes` must be at least one and strictly grow"),
         (("--sizes", "0,20"), "`sizes` must be at least one and strictly grow from 1 or more"),

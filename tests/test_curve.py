@@ -53,7 +53,12 @@ def test_a_prefix_is_the_curve_as_it_was(raw: list[Fraction]) -> None:
 
 def test_sizes_must_grow() -> None:
     curve = curve_of([0.5])
-    with pytest.raises(InputError, match=r"`sizes` of 'any' must strictly grow, got \(10, 10\)"):
+    with pytest.raises(InputError, match=r"`sizes` of 'any' must strictly grow from 1 or more, got \(10, 10\)"):
         curve.extended(10, Measurement(1.0, 0.5, 0.0))
+    nonsense: Any = "x"
+    with pytest.raises(InputError, match=r"`sizes` must be a whole number, got 'x'"):
+        Curve("any", (nonsense,), curve.measurements)
+    with pytest.raises(InputError, match=r"must strictly grow from 1 or more, got \(-5,\)"):
+        Curve("any", (-5,), curve.measurements)
     with pytest.raises(InputError, match=r"must be as many, got 1 and 0"):
         Curve("any", (10,), ())

@@ -93,8 +93,12 @@ def test_events_of_unknown_kinds_are_skipped_and_kept(tmp_path: Path) -> None:
         (b"hello", JournalError, r"must be a journal of pydaub or not exist, got another file. Choose another path"),
         (b"a,b\n1,2\n", JournalError, r"must be a journal of pydaub or not exist, got another file"),
         (b"{}", JournalError, r"must be a journal of pydaub or not exist, got another file"),
-        (b'{"journal":"pydaub","format":2,"kind":"?"}\n', JournalError, r"must be of journal format 1, got format 2"),
-        (b'{"journal":"pydaub","format":1}\n', JournalDamaged, r"Line 1 of .* must be an event"),
+        (b'{"journal":"pydaub","format":2,"kind":"?"}\n', JournalError, r"must be of journal format 1, got b'2'"),
+        (b'{"journal":"pydaub","format":2,"kind":"?"}', JournalError, r"must be of journal format 1, got b'2'"),
+        (b'{"journal":"pydaub","format":true,"kind":"?"}', JournalError, r"must be of journal format 1, got b'true'"),
+        (b'{"journal":"pydaub","format":1,"x":1}\n', JournalDamaged, r"Line 1 of .* must be an event"),
+        (b'{"journal":"pydaub","format":1,"kind":"begun","precious":1}\n', JournalDamaged, r"begins with its settings"),
+        (b'{"journal":"pydaub","format":1,"kind":"started","settings":[1]}\n', JournalDamaged, r"Line 1"),
         (b'{"journal":"pydaub","format":1,"kind":"started","settings":{"x":1}}\n', JournalMismatch, r"other settings"),
     ],
 )
@@ -118,6 +122,11 @@ def test_a_file_that_is_no_journal_of_this_run_is_left_alone(
         b"{}",
         b'{"kind":"evaluated"}',
         b'{"kind":"asked","learner":"a","size":"x","bound":null}',
+        b"[" * 100_000,
+        b'{"kind":"selected","learner":5}',
+        b'{"kind":"asked","learner":"a","size":1,"bound":"x"}',
+        b'{"kind":"evaluated","learner":"a","size":1,"train_score":1,"valid_score":1%s,"seconds":1,"clock":1}'
+        % (b"0" * 400),
         b'{"kind":"evaluated","learner":"a","size":1,"train_score":1,"valid_score":"x","seconds":1,"clock":1}',
         b'{"kind":"evaluated","learner":"a","size":1,"train_score":1,"valid_score":1,"seconds":1,"clock":"x"}',
     ],
@@ -155,6 +164,19 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
         Journal(tmp_path, SETTINGS)
     with pytest.raises(JournalError, match=r"must be a file that can be written, got No such file or directory"):
         Journal(tmp_path / "no" / "run.jsonl", SETTINGS)
+    for nonsense in (None, 5, ["x"]):
+        path: Any = nonsense
+        with pytest.raises(InputError, match=r"`path` must be the path of a file, got"):
+            Journal(path, SETTINGS)
+    with pytest.raises(JournalError, match=r"must be a file that can be written, got embedded null byte"):
+        Journal("a\0b", SETTINGS)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for odd in (fifo, Path("/dev/null"), Path("/dev/full")):
+        with pytest.raises(JournalError, match=r"must be an ordinary file, got something else"):
+            Journal(odd, SETTINGS)
+        with pytest.raises(JournalError, match=r"must be an ordinary file, got something else"):
+            read(odd)
     with pytest.raises(JournalError, match=r"must be a journal that can be read, got No such file or directory"):
         read(tmp_path / "nowhere")
 
@@ -211,6 +233,13 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
     )
     assert "must take one more event, got File too large" in done.stdout
     assert path.read_bytes().endswith(b'{"kind":"selected","learner":"fits"}\n')
+
+
+def test_the_name_of_a_new_journal_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").readlink()))
+    written(tmp_path / "run.jsonl")
+    assert synced == [tmp_path]
 
 
 def test_outcomes_are_on_the_disk_before_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from pydaub import (
     Evaluated,
     Failure,
     Full,
+    InputError,
     Journal,
     JournalMismatch,
     Measurement,
@@ -100,6 +102,15 @@ def test_a_guess_that_cannot_be_evaluated_is_skipped() -> None:
         assert run(Daub(["a", "b", "c"], schedule), TableEngine(Table(outcomes), workers)).selected == "a"
     with pytest.raises(RefusedAllocation, match=r"must hold size 160 of learner 'b', which is asked for"):
         run(Full(["a", "b"], schedule), TableEngine(Table(outcomes), 7))
+
+
+def test_nonsense_is_refused_at_the_door() -> None:
+    table, schedule = small_case(3, failures=0.0)
+    nonsense: Any = "run.jsonl"
+    with pytest.raises(InputError, match=r"`journal` must be an open Journal or None, got 'run.jsonl'"):
+        run(Daub(table.learners, schedule), TableEngine(table), nonsense)
+    with pytest.raises(InputError, match=r"`strategy` must be a Strategy, got 'run.jsonl'"):
+        run(nonsense, TableEngine(table))
 
 
 def test_what_was_guessed_in_vain_is_reported() -> None:

@@ -78,8 +78,9 @@ def test_geometric_sizes_follow_the_rule_or_say_the_largest_first_size(full: int
         (("100", 10, 1.5), r"`full_size` must be a whole number, got '100'"),
         ((100, 50, 1.5), r"at most the full size 100, got 50 x 1.5\^2. The largest `first_size` .* is 44"),
         ((3, 1, 2), r"No `first_size` works: choose a smaller ratio, or give at least 4 rows"),
-        ((0, 1, 1.5), r"No `first_size` works"),
-        ((10**9, 10**6, "1.00001"), r"`ratio` must give at most 100000 sizes from 1000000 to 1000000000, got 1.00001"),
+        ((0, 1, 1.5), r"`full_size` must be at least 1, got 0"),
+        ((-5, 1, 2), r"`full_size` must be at least 1, got -5"),
+        ((10**9, 10**6, "1.00001"), r"`ratio` must give at most 10000 sizes from 1000000 to 1000000000, got 1.00001"),
     ],
 )
 def test_geometric_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str) -> None:
@@ -96,6 +97,8 @@ def test_geometric_refuses_nonsense(arguments: tuple[Any, Any, Any], message: st
         ((100, [0, 5]), r"strictly grow from 1 or more"),
         ((100, [1.5]), r"`sizes` must be a whole number, got 1.5"),
         ((0, [5]), r"`full_size` must be at least 1, got 0"),
+        ((100, 5), r"`sizes` must be a list of whole numbers, got 5"),
+        ((100, "12"), r"`sizes` must be a whole number, got '1'"),
         ((None, [5]), r"`full_size` must be a whole number, got None"),
     ],
 )

@@ -363,6 +363,34 @@ def test_no_budget_below_gamma_n_delta_tells_the_pair_apart(case: tuple[int, Any
     assert asked[0] == asked[1]
 
 
+@given(st.integers(10, 400), st.data())
+def test_following_the_advice_works(N: int, data: st.DataObject) -> None:
+    """Floats will do: the pair computes with them exactly."""
+    n_delta = data.draw(st.integers(4, N - 1))
+    try:
+        pair = theory.adversarial_pair(N, 1.0, n_delta)
+    except InputError as error:
+        pair = theory.adversarial_pair(N, float(str(error).rsplit(maxsplit=1)[-1].rstrip(".")), n_delta)
+    assert theory.is_well_behaved(pair.rising, N)
+
+
+def test_right_hand_sides_by_hand() -> None:
+    square: Exact = lambda x: x * x  # noqa: E731
+    assert theory.lemma_1_step("1.5", 10) == 15
+    assert theory.lemma_1_total("1.5", 10) == 45
+    assert theory.lemma_2(3, square, 10) == 150
+    assert theory.theorem_1(3, square, 10) == theory.theorem_2(3, square, 10) == 1350
+    assert theory.theorem_3_selected(2, square, Schedule((10, 20, 40, 50))) == Fraction(13, 5) * 2500
+    assert theory.theorem_3_selected(2, square, Schedule((10, 20, 40, 80))) == 2 * 6400, "the paper's, on its own grid"
+    assert theory.theorem_3_selected(2, square, Schedule((80,))) == 6400
+    assert theory.proposition_1(ROOT, 10) == Fraction(1, 50)
+    assert theory.lemma_5(ROOT, 100, Fraction(1, 2), 11) == 20  # type: ignore[arg-type]
+    f: Any = {"best": LINE, "flat": FLAT}
+    problem = theory.Problem(f, {"best": ROWS, "flat": square}, 10, 0.25)
+    schedule = Schedule.geometric(10, 1, 2)
+    assert theory.theorem_3_regret(problem, schedule, 2) == 2 * (2 * 2) ** 2, "n^Delta = 2; the bootstrap costs 21"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -371,7 +399,7 @@ def test_no_budget_below_gamma_n_delta_tells_the_pair_apart(case: tuple[int, Any
         ((100, 0.1, 3), r"`n_delta` must be at least 4 and less than N = 100, got 3"),
         ((100, 0.1, 100), r"`n_delta` must be at least 4 and less than N = 100, got 100"),
         ((100, 0.1, 10.5), r"`n_delta` must be a whole number, got 10.5"),
-        ((100, 1, 90), r"`delta` must be small enough .* got 1, which makes one of .* The largest that works is"),
+        ((100, 1, 90), r"`delta` must be small enough for accuracies of at most 1, got 1. The largest is 0.0125"),
     ],
 )
 def test_the_pair_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str) -> None:
@@ -385,9 +413,25 @@ def test_the_pair_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str
         (({}, {}, 10, 0.5), r"`f` and `c` must be of the same learners, at least one"),
         (({"a": LINE}, {"b": ROWS}, 10, 0.5), r"`f` and `c` must be of the same learners"),
         (({"a": LINE}, {"a": ROWS}, 0, 0.5), r"`N` must be at least 1, got 0"),
+        (({"a": LINE}, {"a": ROWS}, 10, "x"), r"`delta` must be greater than 0 and at most 1, got x"),
         (({"a": LINE}, {"a": ROWS}, 10, 2), r"`delta` must be greater than 0 and at most 1, got 2"),
     ],
 )
 def test_a_problem_refuses_nonsense(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         theory.Problem(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: theory.n_delta(ROOT, 100, 0.1, s=0), r"`step` must be a whole number of at least 1, got 0"),
+        (lambda: theory.n_delta(ROOT, 0, 0.1), r"`N` must be at least 1, got 0"),
+        (lambda: theory.is_well_behaved(ROOT, 0), r"`N` must be at least 1, got 0"),
+        (lambda: theory.lemma_1_total(0.5, 5), r"`ratio` must be greater than 1, got 0.5"),
+        (lambda: theory.theorem_1(1, ROWS, 5), r"`ratio` must be greater than 1, got 1"),
+    ],
+)
+def test_functions_refuse_nonsense(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()

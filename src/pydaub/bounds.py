@@ -20,7 +20,7 @@ class UpperBound(Protocol):
     `UpdateBound` in Algorithm 1, u_i in the theory.
     """
 
-    def __call__(self, curve: Curve, full_size: int) -> float:
+    def __call__(self, curve: Curve, full_size: int, /) -> float:
         """Return the bound."""
 
 
@@ -84,10 +84,29 @@ class NonIncreasing:
     bound: UpperBound
     points: int = 3
 
+    def __post_init__(self) -> None:
+        check_bound(self.bound)
+        if not isinstance(self.points, int) or self.points < 1:
+            raise InputError(f"`points` must be a whole number of at least 1, got {self.points!r}.")
+
     def __call__(self, curve: Curve, full_size: int) -> float:
         """Return the least bound that the curve has had."""
         length = len(curve.sizes)
         return min(self.bound(curve.prefix(known), full_size) for known in range(min(self.points, length), length + 1))
+
+
+def check_bound(bound: UpperBound) -> None:
+    """Refuse what cannot be called."""
+    if not callable(bound):
+        raise InputError(f"`bound` must be called with a curve and the full size, got {bound!r}.")
+
+
+def value(bound: UpperBound, curve: Curve, full_size: int) -> float:
+    """Return the bound on this curve, which must be a number: nan would break every order silently."""
+    result = bound(curve, full_size)
+    if result != result:  # noqa: PLR0124  # only nan differs from itself
+        raise InputError(f"`bound` must give a number, got nan for {curve.learner!r} at size {curve.sizes[-1]}.")
+    return result
 
 
 def described(bound: UpperBound) -> str:
@@ -112,6 +131,8 @@ def least_squares_slope(sizes: tuple[int, ...], scores: tuple[float, ...]) -> fl
 
 def one_sided_difference(accuracy: Callable[[int], float], size: int, step: int) -> float:
     """Return f'(n) = (f(n) - f(n - s)) / s, with the step shortened so that n - s is a size."""
+    if step < 1:
+        raise InputError(f"`step` must be a whole number of at least 1, got {step!r}.")
     step = min(step, size - 1)
     return (accuracy(size) - accuracy(size - step)) / step if step else math.inf
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import math
 import sys
 from contextlib import nullcontext
 from enum import StrEnum
@@ -182,7 +183,7 @@ def _parsed_sizes(text: str) -> tuple[int, ...]:
     if text == "paper":
         return PAPER_SIZES
     try:
-        return tuple(int(size) for size in text.split(","))
+        return tuple(int(size.replace("_", "x")) for size in text.split(","))
     except ValueError:
         raise InputError(f"`--sizes` must be whole numbers with commas between, or 'paper', got {text!r}.") from None
 
@@ -241,5 +242,5 @@ def _step_as_json(step: Step) -> dict[str, Any]:
         "train_score": measured and measured.train_score,
         "valid_score": measured and measured.valid_score,
         "seconds": step.outcome.seconds,
-        "bound": step.bound,
+        "bound": None if step.bound is None or math.isinf(step.bound) else step.bound,
     }

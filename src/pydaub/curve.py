@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pydaub.errors import InputError
+from pydaub.records import whole
 
 if TYPE_CHECKING:
     from pydaub.records import Measurement
@@ -41,8 +42,9 @@ class Curve:
             raise InputError(
                 f"`sizes` and `measurements` must be as many, got {len(self.sizes)} and {len(self.measurements)}."
             )
-        if any(next_size <= size for size, next_size in pairwise(self.sizes)):
-            raise InputError(f"`sizes` of {self.learner!r} must strictly grow, got {self.sizes}.")
+        sizes = (0, *(whole(size, "sizes") for size in self.sizes))
+        if any(next_size <= size for size, next_size in pairwise(sizes)):
+            raise InputError(f"`sizes` of {self.learner!r} must strictly grow from 1 or more, got {self.sizes}.")
         valid: list[float] = []
         for measurement in self.measurements:
             score = measurement.valid_score

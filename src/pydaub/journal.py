@@ -42,6 +42,8 @@ class Journal:
     """
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
+        if not isinstance(path, str | Path):
+            raise InputError(f"`path` must be the path of a file, got {path!r}.")
         self.path = Path(path)
         try:
             started = Started(json.loads(json.dumps(dict(settings), allow_nan=False)))
@@ -50,8 +52,9 @@ class Journal:
         try:
             created = not self.path.exists()
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise JournalError(f"{path} must be a file that can be written, got {error.strerror}.") from None
+        except (OSError, ValueError) as error:
+            problem = getattr(error, "strerror", error)
+            raise JournalError(f"{path} must be a file that can be written, got {problem}.") from None
         try:
             self._lock()
             content = self._content()
@@ -98,20 +101,21 @@ class Journal:
             raise JournalError(f"{self.path} must be an ordinary file, got something else. Choose another path.")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise JournalLocked(
                 f"{self.path} must be written by one process at a time, and another one has it open. Wait for it"
                 " to end, or choose another journal."
             ) from None
+        except OSError as error:
+            raise JournalError(f"{self.path} must be on a disk that has locks, got {error.strerror}.") from None
 
     def _content(self) -> bytes:
         with open(self._file, "rb", closefd=False) as file:
             return file.read()
 
     def _begin(self, started: Started, *, torn: bool) -> None:
-        if not self.events:
+        if not self._size:  # not one complete line: nothing has been recorded
             os.ftruncate(self._file, 0)
-            self._size = 0
             self.append(started)
             return
         if self.events[0] != started:
@@ -124,6 +128,8 @@ class Journal:
 def read(path: str | Path) -> list[Event]:
     """Return the complete events of a journal, of a run that is going on or has ended, without locking it."""
     try:
+        if not Path(path).is_file() and Path(path).exists():
+            raise JournalError(f"{path} must be an ordinary file, got something else.")
         content = Path(path).read_bytes()
     except OSError as error:
         raise JournalError(f"{path} must be a journal that can be read, got {error.strerror}.") from None
@@ -134,24 +140,22 @@ def _parsed(content: bytes, path: Path) -> tuple[list[Event], int]:
     """Return the complete events, and how many bytes they take."""
     if content[: len(MAGIC)] != MAGIC[: len(content)]:
         raise JournalError(f"{path} must be a journal of pydaub or not exist, got another file. Choose another path.")
+    expected = MAGIC + b"%d," % FORMAT
+    if content[: len(expected)] != expected[: len(content)]:
+        found = content[len(MAGIC) : len(MAGIC) + 20].partition(b",")[0]
+        raise JournalError(f"{path} must be of journal format {FORMAT}, got {found!r}. Use the pydaub that wrote it.")
     size = content.rfind(b"\n") + 1
     events = []
     for number, line in enumerate(content[:size].split(b"\n")[:-1], start=1):
         try:
-            fields = json.loads(line)
-            if number == 1:
-                _check_format(fields["format"], path)
-            event = from_json(fields)
-        except (KeyError, TypeError, ValueError) as error:
+            event = from_json(json.loads(line))
+            if number == 1 and not isinstance(event, Started):
+                raise TypeError("a journal begins with its settings")  # noqa: TRY301  # told with the others below
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise JournalDamaged(f"Line {number} of {path} must be an event, got {line[:80]!r} ({error}).") from None
         if event is not None:
             events.append(event)
     return events, size
-
-
-def _check_format(found: object, path: Path) -> None:
-    if found != FORMAT:
-        raise JournalError(f"{path} must be of journal format {FORMAT}, got format {found}. Use a newer pydaub.")
 
 
 def _line(fields: dict[str, Any]) -> bytes:
@@ -176,9 +180,10 @@ def _sync(descriptor: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file survive a power cut too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Make the name of a new file survive a power cut too, where the folder may be opened."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
@@ -13,6 +14,7 @@ from pydaub.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
 
 
@@ -45,18 +47,15 @@ class Measurement:
 
     def __post_init__(self) -> None:
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
-        if (
-            type(train) is type(valid) is type(seconds) is float
-            and math.isfinite(train + valid + seconds)
-            and seconds >= 0
-        ):
-            return  # as nearly always; a sum is finite only if its terms are
+        plain = type(train) is type(valid) is type(seconds) is float
+        if plain and -LARGEST <= train <= LARGEST and -LARGEST <= valid <= LARGEST and 0 <= seconds <= LARGEST:
+            return  # as nearly always
         for name in ("train_score", "valid_score", "seconds"):
-            value = getattr(self, name)
-            if type(value) is not float:
-                object.__setattr__(self, name, value := _number(value, name))
-            if not math.isfinite(value):
-                raise InputError(f"`{name}` must be finite, got {value}. Tell a Failure instead.")
+            value = _number(getattr(self, name), name)
+            object.__setattr__(self, name, value)
+            if not -LARGEST <= value <= LARGEST:
+                limit = f"finite, at most {LARGEST:g} in size"
+                raise InputError(f"`{name}` must be {limit}, got {value}. Tell a Failure instead.")
         if self.seconds < 0:
             raise InputError(f"`seconds` must not be negative, got {self.seconds}.")
 
@@ -75,7 +74,7 @@ class Failure:
         if not isinstance(self.message, str):
             raise InputError(f"`message` must be text, got {self.message!r}.")
         seconds = _number(self.seconds, "seconds")
-        if not (math.isfinite(seconds) and seconds >= 0):
+        if not 0 <= seconds <= LARGEST:
             raise InputError(f"`seconds` must be finite and not negative, got {seconds}.")
         object.__setattr__(self, "seconds", seconds)
 
@@ -145,14 +144,16 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:
     """
     match fields["kind"]:
         case "started":
-            return Started(fields["settings"])
+            return Started(dict(fields["settings"]))
         case "asked":
-            return Asked(Allocation(fields["learner"], fields["size"]), fields["bound"])
+            bound = fields["bound"]
+            known = None if bound is None else _number(bound, "bound")
+            return Asked(Allocation(fields["learner"], fields["size"]), known)
         case "evaluated":
             allocation = Allocation(fields["learner"], fields["size"])
             return Evaluated(allocation, _outcome_from_json(fields), _number(fields["clock"], "clock"))
         case "selected":
-            return Selected(fields["learner"])
+            return Selected(Allocation(fields["learner"], 1).learner)
         case _:
             return None
 
@@ -176,6 +177,8 @@ def _outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
 
 def whole(value: object, name: str) -> int:
     """Return a whole number of any integer type as an int, and refuse everything else."""
+    if type(value) is int:
+        return value
     if not isinstance(value, bool) and isinstance(value, Integral):
         return int(value)
     raise InputError(f"`{name}` must be a whole number, got {value!r}.")
@@ -189,5 +192,6 @@ def _number(value: object, name: str) -> float:
     if isinstance(value, Fraction):
         return value  # type: ignore[return-value]  # duck-typed: it adds, divides and compares as a float does
     if isinstance(value, Real):
-        return float(value)
+        with suppress(OverflowError):
+            return float(value)
     raise InputError(f"`{name}` must be a number, got {value!r}.")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pydaub.errors import AllLearnersFailed, JournalMismatch, RefusedAllocation
+from pydaub.errors import AllLearnersFailed, InputError, JournalMismatch, RefusedAllocation
+from pydaub.journal import Journal
 from pydaub.records import Allocation, Asked, Evaluated, Failure, Measurement, Outcome, Selected
+from pydaub.strategies import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pydaub.engines import Engine
-    from pydaub.journal import Journal
-    from pydaub.strategies import Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,10 @@ def run(strategy: Strategy, engine: Engine, journal: Journal | None = None) -> R
     Outcomes that the journal holds are not measured again: a run that was killed goes on where it was. The
     engine is closed at the end, whatever happens. Raises `AllLearnersFailed`, whose `result` holds what was done.
     """
+    if not isinstance(strategy, Strategy):
+        raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
+    if not isinstance(journal, Journal | None):
+        raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
     return _Run(strategy, engine, journal).carried_through()
 
 
@@ -87,6 +91,7 @@ class _Run:
         self._selected_before = any(isinstance(event, Selected) for event in past)
         self._clock_before = max((event.clock for event in past if isinstance(event, Evaluated)), default=0.0)
         self._pending: set[Allocation] = set()
+        self._refused: set[Allocation] = set()
         self._steps: list[Step] = []
 
     def carried_through(self) -> Result:
@@ -138,12 +143,12 @@ class _Run:
 
     def _prefetch(self, guesses: Iterator[Allocation]) -> None:
         while self._engine.free and (guess := next(guesses, None)) is not None:
-            if guess in self._known or guess in self._pending:
+            if guess in self._known or guess in self._pending or guess in self._refused:
                 continue
             try:
                 self._submit(guess)
             except RefusedAllocation:
-                continue  # what was only guessed need not be possible
+                self._refused.add(guess)  # what was only guessed need not be possible
 
     def _submit(self, allocation: Allocation) -> None:
         self._engine.submit(allocation)

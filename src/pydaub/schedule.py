@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from pydaub.errors import InputError
 from pydaub.records import whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # The experiments' own sizes: "coarsely" geometric with b = 500 and r = 1.5, rounded by hand.
 PAPER_SIZES: Final = (500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 25500, 38500)
 PAPER_FIRST_SIZE: Final = 500
 PAPER_RATIO: Final = "1.5"
-MOST_SIZES: Final = 100_000
+MOST_SIZES: Final = 10_000
 LARGEST_RATIO: Final = 10**18  # no sizes are that far apart, and exact arithmetic would fill the memory
 
 Ratio: TypeAlias = int | float | str | Decimal | Fraction
@@ -38,6 +36,9 @@ class Schedule:
     sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        given: object = self.sizes
+        if not isinstance(given, Iterable):
+            raise InputError(f"`sizes` must be a list of whole numbers, got {given!r}.")
         sizes = tuple(whole(size, "sizes") for size in self.sizes)
         if not sizes or sizes[0] < 1 or any(b <= a for a, b in pairwise(sizes)):
             raise InputError(f"`sizes` must be at least one and strictly grow from 1 or more, got {sizes}.")
@@ -59,6 +60,8 @@ class Schedule:
         full_size = whole(full_size, "full_size")
         first_size = whole(first_size, "first_size")
         r = exact(ratio)
+        if full_size < 1:
+            raise InputError(f"`full_size` must be at least 1, got {full_size}.")
         if first_size < 1:
             raise InputError(f"`first_size` must be at least 1, got {first_size}.")
         if first_size * r * r > full_size:  # Alg. 1, Params
@@ -79,7 +82,7 @@ class Schedule:
         full_size = whole(full_size, "full_size")
         if full_size < 1:
             raise InputError(f"`full_size` must be at least 1, got {full_size}.")
-        checked = cls(tuple(sizes)).sizes
+        checked = cls(sizes).sizes  # type: ignore[arg-type]  # made a tuple there
         return cls((*(size for size in checked if size < full_size), full_size))
 
 

@@ -27,7 +27,7 @@ WIDE: Final = 160  # columns where there is no terminal
 def console() -> Console:
     """Return where tables go: as wide as the terminal, or wide enough where there is none."""
     width = WIDE if not Console().is_terminal and "COLUMNS" not in os.environ else None
-    return Console(highlight=False, width=width)
+    return Console(emoji=False, highlight=False, width=width)
 
 
 def plain(text: str) -> str:

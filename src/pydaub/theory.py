@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -42,8 +43,7 @@ class Problem:
     def __post_init__(self) -> None:
         if not self.f or set(self.f) != set(self.c):
             raise InputError("`f` and `c` must be of the same learners, at least one.")
-        if whole(self.N, "N") < 1:
-            raise InputError(f"`N` must be at least 1, got {self.N}.")
+        _check_rows(self.N)
         _check_delta(self.delta)
 
     @property
@@ -88,21 +88,25 @@ class Conditions(NamedTuple):
 
 def is_cost(c: Cost, N: int) -> bool:
     """Whether training looks at all rows and its cost grows at least linearly: c(n) >= n, c(m)/m >= c(n)/n."""
+    _check_rows(N)
     return c(1) >= 1 and all(c(n + 1) * n >= c(n) * (n + 1) for n in range(1, N))
 
 
 def is_valid_bound(u: Bound, f: Accuracy, N: int) -> bool:
     """Definition 4: whether u never falls below what the learner reaches with all rows."""
+    _check_rows(N)
     return all(u(n) >= f(N) for n in range(1, N + 1))
 
 
 def n_star(u: Bound, f_star: float, N: int) -> int:
     """Definition 5: the least number of rows at which u alone tells that the learner is not the best."""
+    _check_rows(N)
     return N if u(N) >= f_star else next(n for n in range(1, N + 1) if u(n) < f_star)
 
 
 def is_well_behaved(f: Accuracy, N: int) -> bool:
     """Definition 6: whether f lies in [0, 1], never falls, and has diminishing returns."""
+    _check_rows(N)
     scores = [f(n) for n in range(1, N + 1)]
     gains = [later - earlier for earlier, later in pairwise(scores)]
     return (
@@ -116,8 +120,8 @@ def is_well_behaved(f: Accuracy, N: int) -> bool:
 def n_delta(f: Accuracy, N: int, delta: float, s: int = 1) -> int:
     """Definition 7: the least number of rows from which on f gains at most Delta / N a row."""
     _check_delta(delta)
-    flat = delta / N
-    return next((n for n in range(1, N) if one_sided_difference(f, n, s) <= flat), N)
+    _check_rows(N)
+    return next((n for n in range(1, N) if one_sided_difference(f, n, s) * N <= delta), N)
 
 
 def difference_bound(f: Accuracy, N: int, s: int = 1, f_T: Accuracy | None = None) -> Bound:
@@ -206,7 +210,7 @@ def theorem_3_selected(r: Ratio, c: Cost, schedule: Schedule) -> float:
 
     The paper's r/(r-1) c(N) where N is r times the size before it; more where N was capped nearer to that.
     """
-    before, N = schedule.sizes[-2], schedule.full_size
+    before, N = (0, *schedule.sizes)[-2], schedule.full_size
     return (1 + before * _r(r) / ((_r(r) - 1) * N)) * c(N)
 
 
@@ -228,7 +232,10 @@ def proposition_1(g: Accuracy, n: int) -> float:
 
 
 def lemma_5(f: Accuracy, N: int, delta: float, n_delta: int) -> float:
-    """Lemma 5 for one N: with l = n^Delta - 1 >= 2, l - floor(l/2) is less than this, which is o(N)."""
+    """Lemma 5 for one N and s = 1: with l = n^Delta - 1 >= 2, l - floor(l/2) is less than this.
+
+    If l grows without end with N, this is o(N), as f converges; if it does not, it is o(N) itself.
+    """
     last = n_delta - 1
     return N * (f(last) - f(last // 2)) / delta
 
@@ -246,35 +253,41 @@ def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
 
     Up to gamma n^Delta both follow f(n) = c Delta (1 - 1/n), whose n^Delta is the given one. From there `flat`
     gains nothing more. `rising` goes on as steeply as diminishing returns allow up to n^Delta, and gains Delta / N
-    a row after it.
+    a row after it. The curves return fractions, so that all of this holds exactly.
     """
     _check_delta(delta)
     if not 4 <= whole(n_delta, "n_delta") < whole(N, "N"):  # noqa: PLR2004  # below 4, gamma n^Delta has no slope
         raise InputError(f"`n_delta` must be at least 4 and less than N = {N}, got {n_delta}.")
     # floor(gamma n) without rounding: gamma solves x^2 + x = 1
     alike = next(m for m in range(n_delta, 0, -1) if m * m + m * n_delta <= n_delta * n_delta)
-    c_delta = delta * n_delta * (n_delta - 1) / N
+    Delta = Fraction(delta)
+    c_delta = Delta * n_delta * (n_delta - 1) / N
     slope = c_delta / (alike * (alike - 1))  # f'(alike), at least Delta / (gamma^2 N)
 
-    def flat(n: int) -> float:
+    def flat(n: int) -> Fraction:
         return c_delta - c_delta / min(n, alike)
 
-    def rising(n: int) -> float:
+    def rising(n: int) -> Fraction:
         steep = max(min(n, n_delta) - alike, 0)
-        return flat(n) + steep * slope + max(n - n_delta, 0) * delta / N
+        return flat(n) + steep * slope + max(n - n_delta, 0) * Delta / N
 
     if rising(N) > 1:
+        largest = float(Delta / rising(N)) * (1 - 1e-5)  # the shown digits must not be rounded up
         raise InputError(
-            f"`delta` must be small enough for accuracies of at most 1, got {delta}, which makes one of {rising(N)}."
-            f" The largest that works is {float(delta / rising(N)):g}."
+            f"`delta` must be small enough for accuracies of at most 1, got {delta}. The largest is {largest:.6g}."
         )
-    return Pair(rising, flat, alike)
+    return Pair(rising, flat, alike)  # type: ignore[arg-type]  # a Fraction computes as a float does, but exactly
 
 
 def _r(ratio: Ratio) -> float:
     return exact(ratio)  # type: ignore[return-value]  # a Fraction computes as a float does, but exactly
 
 
-def _check_delta(delta: float) -> None:
-    if not 0 < delta <= 1:
+def _check_rows(N: int) -> None:
+    if whole(N, "N") < 1:
+        raise InputError(f"`N` must be at least 1, got {N}.")
+
+
+def _check_delta(delta: object) -> None:
+    if not isinstance(delta, int | float | Fraction) or not 0 < delta <= 1:
         raise InputError(f"`delta` must be greater than 0 and at most 1, got {delta}.")

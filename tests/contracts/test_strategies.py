@@ -241,7 +241,8 @@ def test_calls_out_of_turn_are_refused_and_lose_nothing(kind: type[Strategy]) ->
     ("learners", "schedule", "message"),
     [
         ([], SCHEDULE, r"`learners` must be at least one, got none"),
-        ("tree", SCHEDULE, r"`learners` must be a list of names, got the text 'tree'"),
+        ("tree", SCHEDULE, r"`learners` must be a list of names, got 'tree'"),
+        (None, SCHEDULE, r"`learners` must be a list of names, got None"),
         (["a", "b", "a"], SCHEDULE, r"`learners` must differ in their names, got 'a' twice"),
         (["a", ""], SCHEDULE, r"`learner` must be a name, got ''"),
         ([["a"]], SCHEDULE, r"`learner` must be a name, got \['a'\]"),

@@ -30,7 +30,10 @@ def test_whatever_a_learner_does_wrong_is_a_failure() -> None:
 
     for evaluate, message in (
         (broken, "MemoryError: "),
-        (not_a_number, "InputError: `valid_score` must be finite, got nan. Tell a Failure instead."),
+        (
+            not_a_number,
+            "InputError: `valid_score` must be finite, at most 1e+100 in size, got nan. Tell a Failure instead.",
+        ),
         (lambda _: 0.5, "a Measurement or a Failure must be returned, got 0.5"),
         (lambda _: None, "a Measurement or a Failure must be returned, got None"),
         ("nonsense", "TypeError: 'str' object is not callable"),

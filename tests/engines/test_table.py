@@ -74,11 +74,14 @@ def test_failures_are_recorded_too(tmp_path: Path) -> None:
         (HEADER + "a,10,1,0.5,\n", r"`seconds` must be a finite number, got ''"),
         (HEADER + "a,ten,1,0.5,1\n", r"`size` must be a whole number, got 'ten'"),
         (HEADER + "a,10.5,1,0.5,1\n", r"`size` must be a whole number, got '10.5'"),
+        (HEADER + "a,1_0,1,0.5,1\n", r"`size` must be a whole number, got '1_0'"),
+        (HEADER + "a,10,1,0_5,1\n", r"`valid_score` must be a finite number, got '0_5'"),
+        (HEADER + "a,10,1,1e300,1\n", r"`valid_score` must be finite, at most 1e\+100 in size"),
         (HEADER + "a,0,1,0.5,1\n", r"`size` must be at least 1, got 0"),
         (HEADER + " ,10,1,0.5,1\n", r"`learner` must be a name, got ''"),
         (HEADER + "a,10,1,0.5\n", r"Line 2 .*: a line must have 5 values, got 4"),
         (HEADER + "a,10,1,0.5,1,7\n", r"a line must have 5 values, got 6"),
-        (HEADER + '"a,10,1,0.5,1\n', r"curves.csv must be comma-separated text, got: unexpected end of data"),
+        (HEADER + '"a,10,1,0.5,1\n', r"Line 2 of .*curves.csv must be comma-separated text, got: unexpected end"),
         (HEADER.encode() + b"\xe9t\xe9,10,1,0.5,1\n", r"curves.csv must be UTF-8 text, got .* Save it as UTF-8"),
         (
             HEADER.strip() + ",failure\na,10,1,0.5,1,error: x\n",
@@ -98,6 +101,19 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         Table.read(tmp_path / "nowhere.csv")
     with pytest.raises(InputError, match=r"must be a readable file, got Is a directory"):
         Table.read(tmp_path)
+
+
+def test_a_table_refuses_nonsense() -> None:
+    for nonsense in ({}, {"a": 1}, {Allocation("a", 1): 0.5}, [1], None):
+        outcomes: Any = nonsense
+        with pytest.raises(InputError, match=r"`outcomes` must hold|must hold at least one learner"):
+            Table(outcomes)
+    for nonsense_path in (None, 5):
+        path: Any = nonsense_path
+        with pytest.raises(InputError, match=r"`path` must be the path of a CSV file"):
+            Table.read(path)
+    with pytest.raises(InputError, match=r"must be a readable file, got embedded null"):
+        Table.read("a\0b")
 
 
 def table_of(seconds: dict[str, float]) -> Table:

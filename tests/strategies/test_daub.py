@@ -8,7 +8,20 @@ from typing import Any
 import pytest
 
 import reference
-from pydaub import Allocation, Daub, InputError, Measurement, Schedule, SlopeBound, Table, TableEngine, run
+from pydaub import (
+    Allocation,
+    Curve,
+    Daub,
+    Elimination,
+    InputError,
+    Measurement,
+    NonIncreasing,
+    Schedule,
+    SlopeBound,
+    Table,
+    TableEngine,
+    run,
+)
 from tables import random_schedule, random_table
 
 CHUNKS = 20
@@ -83,11 +96,47 @@ def test_bounds_are_known_from_the_end_of_the_bootstrap() -> None:
     assert seen == [None, None] + [0.5] * (len(schedule.sizes) - 2)
 
 
-def test_a_bound_must_be_a_number() -> None:
-    strategy = Daub(["a"], Schedule.geometric(1000, 10, 2), bound=lambda _curve, _size: math.nan)
-    with pytest.raises(InputError, match=r"must be ranked by a number, got nan. Correct the `bound`"):
-        while (allocation := strategy.ask()) is not None:
-            strategy.tell(allocation, Measurement(0.9, 0.5, 1.0))
+def test_a_bound_that_gives_no_number_is_refused_and_loses_nothing() -> None:
+    good = [False]
+
+    def moody(_curve: Curve, _full_size: int) -> float:
+        return 0.5 if good[0] else math.nan
+
+    strategy = Daub(["a"], Schedule.geometric(1000, 10, 2), bound=moody)
+    asked = None
+    for _ in range(3):
+        asked = strategy.ask()
+        assert asked is not None
+        if asked.size < 40:
+            strategy.tell(asked, Measurement(0.9, 0.5, 1.0))
+    assert asked is not None
+    with pytest.raises(InputError, match=r"`bound` must give a number, got nan for 'a' at size 40"):
+        strategy.tell(asked, Measurement(0.9, 0.5, 1.0))
+    assert strategy.curve("a").sizes == (10, 20), "it has not been told"
+    good[0] = True
+    strategy.tell(asked, Measurement(0.9, 0.5, 1.0))
+    assert strategy.ask() == Allocation("a", 80)
+
+
+def test_a_bound_must_be_callable() -> None:
+    nonsense: Any = "paper"
+    for kind in (Daub, Elimination):
+        with pytest.raises(InputError, match=r"`bound` must be called with a curve and the full size, got 'paper'"):
+            kind(["a"], Schedule.geometric(10_000), bound=nonsense)
+    with pytest.raises(InputError, match=r"`bound` must be called with"):
+        NonIncreasing(nonsense)
+    with pytest.raises(InputError, match=r"`points` must be a whole number of at least 1, got 0"):
+        NonIncreasing(SlopeBound(), points=0)
+
+
+def named_bound(_curve: Curve, _full_size: int) -> float:
+    return 1.0
+
+
+def test_settings_name_a_bound_alike_in_every_process() -> None:
+    settings = Daub(["a"], Schedule.geometric(1000, 10, 2), bound=named_bound).settings
+    assert settings["bound"].endswith("test_daub.named_bound")
+    assert Daub(["a"], Schedule((1, 2))).settings["bound"] == "SlopeBound(points=3, train_cap=True)"
 
 
 def test_it_suspends_and_comes_back() -> None:

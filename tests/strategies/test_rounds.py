@@ -106,6 +106,22 @@ def test_elimination_does_not_drop_a_learner_for_its_own_score() -> None:
     assert strategy.bound("a") == 0.2
 
 
+def test_elimination_drops_only_who_is_behind() -> None:
+    """ "capped" ties with the best, so nobody is ahead of it; "behind" has the same bound, and is dropped."""
+    outcomes: dict[Allocation, Outcome] = {}
+    for name, train, score in (("capped", 0.6, 0.9), ("best", 1.0, 0.9), ("behind", 0.6, 0.8)):
+        outcomes |= {Allocation(name, size): Measurement(train, score, 1.0) for size in SIZES}
+    sequence = asked(Elimination(["capped", "best", "behind"], SCHEDULE), Table(outcomes))
+    assert sequence[-2:] == ["capped270", "best270"]
+
+
+def test_elimination_compares_corrected_scores() -> None:
+    """ "noisy" scored 0.9 in the third round, but after a fall before it its corrected score is only 0.7."""
+    table = table_of({"noisy": [0.6, 0.9, 0.5, 0.5], "steady": [0.65, 0.65, 0.65, 0.68]})
+    strategy = Elimination(table.learners, SCHEDULE)
+    assert asked(strategy, table)[-1] == "noisy270", "0.7 corrected is ahead of 0.65, though 0.5 measured is not"
+
+
 @pytest.mark.parametrize(("cap", "survivors"), [(True, 1), (False, 2)])
 def test_elimination_takes_any_bound(cap: bool, survivors: int) -> None:  # noqa: FBT001  # pytest's parameter
     rising = table_of({"a": [0.8] * 4, "b": [0.1, 0.3, 0.5, 0.6]}, train=0.75)

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import heapq
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from pydaub.errors import InputError, ProtocolError, RefusedAllocation
 from pydaub.records import Allocation, Failure, Measurement, Outcome, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 COLUMNS: Final = ("learner", "size", "train_score", "valid_score", "seconds")
 FAILURE_COLUMN: Final = "failure"
@@ -33,6 +34,11 @@ class Table:
     name: str = "the table"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.outcomes, Mapping) or not all(
+            isinstance(key, Allocation) and isinstance(value, Measurement | Failure)
+            for key, value in self.outcomes.items()
+        ):
+            raise InputError("`outcomes` must hold a Measurement or a Failure for each Allocation.")
         if not self.outcomes:
             raise InputError(
                 f"{self.name} must hold at least one learner, got none. Record one line for each learner and size."
@@ -41,16 +47,25 @@ class Table:
     @classmethod
     def read(cls, path: str | Path) -> Table:
         """Read a CSV file, or say in which line it cannot be read and why."""
+        if not isinstance(path, str | Path):
+            raise InputError(f"`path` must be the path of a CSV file, got {path!r}.")
         path = Path(path)
+        line = 0
         try:
             with path.open(encoding="utf-8-sig", newline="") as file:
-                return cls(dict(_rows(csv.reader(file, strict=True), str(path))), str(path))
+                reader = csv.reader(file, strict=True)
+                try:
+                    return cls(dict(_rows(reader, str(path))), str(path))
+                finally:
+                    line = reader.line_num
         except UnicodeDecodeError as error:
             raise InputError(f"{path} must be UTF-8 text, got {error}. Save it as UTF-8.") from None
         except csv.Error as error:
-            raise InputError(f"{path} must be comma-separated text, got: {error}. Correct it.") from None
-        except OSError as error:
-            raise InputError(f"{path} must be a readable file, got {error.strerror}.") from None
+            raise InputError(f"Line {line} of {path} must be comma-separated text, got: {error}. Correct it.") from None
+        except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{path} must be a readable file, got {getattr(error, 'strerror', error)}.") from None
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
@@ -70,6 +85,13 @@ class Table:
             digest.update(repr((allocation, outcome)).encode())
         return digest.hexdigest()
 
+    @cached_property
+    def _sizes_of(self) -> dict[str, list[int]]:
+        sizes: dict[str, list[int]] = {}
+        for allocation in self.outcomes:
+            sizes.setdefault(allocation.learner, []).append(allocation.size)
+        return sizes
+
     def __getitem__(self, allocation: Allocation) -> Outcome:
         """Return what was recorded for this allocation."""
         try:
@@ -78,7 +100,7 @@ class Table:
             raise RefusedAllocation(self._missing(allocation)) from None
 
     def _missing(self, allocation: Allocation) -> str:
-        known = sorted(a.size for a in self.outcomes if a.learner == allocation.learner)
+        known = sorted(self._sizes_of.get(allocation.learner, ()))
         return (
             f"{self.name} must hold size {allocation.size} of learner {allocation.learner!r}, which is asked for,"
             f" got {'only ' + ', '.join(map(str, known)) if known else 'no line of it'}."
@@ -174,7 +196,7 @@ def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
     """Return what a line says; the values are in the order of COLUMNS."""
     learner, size, *numbers = values
     try:
-        allocation = Allocation(learner.strip(), int(size))
+        allocation = Allocation(learner.strip(), int(size.replace("_", "x")))  # Python's own 1_000 is no number here
     except ValueError as error:
         if isinstance(error, InputError):
             raise
@@ -189,7 +211,7 @@ def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
 
 def _finite(column: str, text: str) -> float:
     try:
-        value = float(text)
+        value = float(text.replace("_", "x"))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

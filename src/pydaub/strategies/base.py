@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from pydaub.records import Allocation, Failure, Measurement, Outcome
 from pydaub.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class Strategy(ABC):
@@ -28,8 +29,8 @@ class Strategy(ABC):
     """
 
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
-        if isinstance(learners, str):
-            raise InputError(f"`learners` must be a list of names, got the text {learners!r}.")
+        if isinstance(learners, str) or not isinstance(learners, Iterable):
+            raise InputError(f"`learners` must be a list of names, got {learners!r}.")
         if not isinstance(schedule, Schedule):
             raise InputError(f"`schedule` must be a Schedule, got {schedule!r}.")
         self.learners = tuple(learners)
@@ -65,18 +66,22 @@ class Strategy(ABC):
         if allocation != self._outstanding:
             expected = f"be for {self._outstanding}" if self._outstanding else "follow `ask`"
             raise ProtocolError(f"`tell` must {expected}, got {allocation}.")
-        if isinstance(outcome, Measurement):
-            learner, size = allocation.learner, allocation.size
-            self._curves[learner] = self._curves[learner].extended(size, outcome)
-            if size == self.schedule.full_size:
-                reached = (-outcome.valid_score, self._position[learner])
-                self._best = reached if self._best is None else min(self._best, reached)
-        elif isinstance(outcome, Failure):
-            self._failures[allocation.learner] = outcome
-        else:
+        if not isinstance(outcome, Measurement | Failure):
             raise InputError(f"`outcome` must be a Measurement or a Failure, got {outcome!r}.")
+        learner, before = allocation.learner, self._curves[allocation.learner]
+        if isinstance(outcome, Measurement):
+            self._curves[learner] = before.extended(allocation.size, outcome)
+        try:
+            self._update(allocation, outcome)
+        except Exception:  # a bound of somebody's own may raise: then nothing has been told
+            self._curves[learner] = before
+            raise
         self._outstanding = None
-        self._update(allocation, outcome)
+        if isinstance(outcome, Failure):
+            self._failures[learner] = outcome
+        elif allocation.size == self.schedule.full_size:
+            reached = (-outcome.valid_score, self._position[learner])
+            self._best = reached if self._best is None else min(self._best, reached)
 
     @abstractmethod
     def forecast(self) -> Iterator[Allocation]:
@@ -132,7 +137,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
-        """Take in an outcome that is already in the curves or the failures."""
+        """Take in an outcome, whose measurement is already in the curve; if this raises, it changes nothing."""
 
     @abstractmethod
     def _done(self) -> bool:
@@ -153,8 +158,6 @@ class Ranking:
 
     def push(self, key: float, position: int) -> None:
         """Add the learner that is listed at this position."""
-        if key != key:  # noqa: PLR0124  # only nan differs from itself, and it would break the order silently
-            raise InputError("A learner must be ranked by a number, got nan. Correct the `bound`.")
         heapq.heappush(self._heap, (-key, position))
 
     def pop(self) -> int:

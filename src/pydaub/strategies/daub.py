@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pydaub.bounds import SlopeBound, UpperBound, described
+from pydaub.bounds import SlopeBound, UpperBound, check_bound, described, value
 from pydaub.records import Allocation, Failure, Outcome
 from pydaub.strategies.base import Ranking, Strategy
 
@@ -31,6 +31,7 @@ class Daub(Strategy):
 
     def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
         super().__init__(learners, schedule)
+        check_bound(bound)
         self._bound = bound
         self._bootstrap = self.schedule.sizes[:BOOTSTRAP]
         self._bootstrapped = 0  # how many learners are through with it
@@ -43,18 +44,19 @@ class Daub(Strategy):
         k-th learner the m-th size is guessed in round k + m.
         """
         asked = self._outstanding
-        for learner in self.learners[self._bootstrapped :]:
+        for position in range(self._bootstrapped, len(self.learners)):
+            learner = self.learners[position]
             had = self._curves[learner].sizes[-1:] or (0,)
             last = asked.size if asked and asked.learner == learner else had[0]
             yield from (Allocation(learner, size) for size in self._bootstrap if size > last)
         if self.winner is not None:
             return
-        ladders: list[Iterator[Allocation]] = []
         running = [self._position[asked.learner]] if asked else []
-        for position in chain(running, (position for _, position in self._waiting)):
-            ladders.append(self._ladder(self.learners[position]))
-            yield from filter(None, [next(ladder, None) for ladder in ladders])
-        while ladders:
+        ranked = chain(running, (position for _, position in self._waiting))
+        ladders: list[Iterator[Allocation]] = []
+        while (following := next(ranked, None)) is not None or ladders:
+            if following is not None:
+                ladders.append(self._ladder(self.learners[following]))
             steps = [(ladder, next(ladder, None)) for ladder in ladders]
             yield from (allocation for _, allocation in steps if allocation)
             ladders = [ladder for ladder, allocation in steps if allocation]
@@ -83,14 +85,14 @@ class Daub(Strategy):
         return Allocation(learner, self._next_size[self._curves[learner].sizes[-1]])
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
-        learner, size = allocation.learner, allocation.size
-        if size <= self._bootstrap[-1] and (isinstance(outcome, Failure) or size == self._bootstrap[-1]):
+        learner, size, last = allocation.learner, allocation.size, self._bootstrap[-1]
+        failed = isinstance(outcome, Failure)
+        if not failed and size >= last:  # Alg. 1: UpdateBound
+            self._bounds[learner] = value(self._bound, self._curves[learner], self.schedule.full_size)
+            if size < self.schedule.full_size:
+                self._waiting.push(self._bounds[learner], self._position[learner])
+        if size == last or (failed and size < last):
             self._bootstrapped += 1
-        if isinstance(outcome, Failure) or size < self._bootstrap[-1]:
-            return
-        self._bounds[learner] = self._bound(self._curves[learner], self.schedule.full_size)  # UpdateBound
-        if size < self.schedule.full_size:
-            self._waiting.push(self._bounds[learner], self._position[learner])
 
     def _done(self) -> bool:
         return self._bootstrapped == len(self.learners)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pydaub.bounds import described
+from pydaub.bounds import check_bound, described, value
 from pydaub.strategies.daub import BOOTSTRAP, PAPER_BOUND
 from pydaub.strategies.rounds import Rounds
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 class Elimination(Rounds):
     """In each round all active learners get the next size; who cannot reach the round's best is dropped.
 
-    Learner j is dropped when its bound u_j(n) is below f_i(n) for some other learner i. As with DAUB, bounds
-    exist from the third size on. Every learner that is still active pays for every round, which is why DAUB's
+    Learner j is dropped when its bound u_j(n) is below f_i(n) for some learner i that is ahead of it. As with DAUB,
+    bounds exist from the third size on. Every learner that is still active pays for every round, which is why DAUB's
     suspending needs less (the paper's Remark).
     """
 
     def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
         super().__init__(learners, schedule)
+        check_bound(bound)
         self._bound = bound
         self._lead = -math.inf  # the best f_i(n) of this round
 
@@ -37,13 +38,13 @@ class Elimination(Rounds):
         return {**super().settings, "bound": described(self._bound)}
 
     def _key(self, curve: Curve) -> float:
-        score = curve.valid[-1]
+        score, key = curve.valid[-1], math.inf
+        if len(curve.sizes) >= BOOTSTRAP:
+            self._bounds[curve.learner] = value(self._bound, curve, self.schedule.full_size)
+            # Who is level with the best stays, even where a low training score caps its bound below that.
+            key = max(self._bounds[curve.learner], score)
         self._lead = max(self._lead, score)
-        if len(curve.sizes) < BOOTSTRAP:
-            return math.inf
-        self._bounds[curve.learner] = self._bound(curve, self.schedule.full_size)
-        # A learner whose training score caps its bound below its own validation score is not its own rival.
-        return max(self._bounds[curve.learner], score)
+        return key
 
     def _cut(self, measured: Ranking) -> tuple[int, float]:
         floor, self._lead = self._lead, -math.inf
