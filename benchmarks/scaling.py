@@ -2,9 +2,10 @@
 
     python benchmarks/scaling.py [--learners 100000] [--sizes 12]
 
-For each strategy: microseconds for one ask and tell together, with a hundredth, a tenth and all of the learners,
-the slowest single pair in a thousand (p99.9), and the same through `run` on the table engine. Random curves of a
-fixed seed. Figures that were kept are in benchmarks/README.md.
+For each strategy: microseconds for one ask and tell together, with a hundredth, a tenth and all of the learners, and
+with all of them for one pair in a thousand (p99.9) and the slowest; then the microseconds of a step of a whole replay
+through `run` on the table engine, with one worker and all learners, and with 64 workers and a tenth of them. Random
+curves of a fixed seed. Figures that were kept are in benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -47,6 +48,17 @@ def timed_pairs(strategy: Strategy, table: Table) -> list[float]:
         seconds.append(asked + clock() - start)
 
 
+def microseconds_in_run(kind: type[Strategy], table: Table, schedule: Schedule, workers: int) -> tuple[float, int]:
+    """Return what a step of a whole replay costs, garbage collection included, and the number of steps."""
+    strategy = kind(table.learners, schedule)
+    gc.enable()
+    start = time.perf_counter()
+    steps = len(run(strategy, TableEngine(table, workers)).steps)
+    seconds = time.perf_counter() - start
+    gc.disable()
+    return 1e6 * seconds / steps, steps
+
+
 def main() -> None:
     """Print one line for each strategy."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -56,26 +68,21 @@ def main() -> None:
     schedule = Schedule(tuple(500 * 2**k for k in range(arguments.sizes)))
     counts = [arguments.learners // 100, arguments.learners // 10, arguments.learners]
     print(f"Python {sys.version.split()[0]}, {arguments.sizes} sizes; microseconds per ask and tell together")
-    heads = (*(f"{count:,}" for count in counts), "p99.9", "slowest", "in run()", "pairs")
+    heads = (*(f"{count:,}" for count in counts), "p99.9", "slowest", "in run()", "steps", "64 workers")
     print(f"{'strategy':<12}" + "".join(f"{head:>11}" for head in heads))
     tables = {count: random_table(count, schedule) for count in counts}
     gc.freeze()  # the tables are not what is measured
-    gc.disable()  # nor are its pauses, apart from the column "in run()"
+    gc.disable()  # nor are its pauses, apart from the last columns
     for name, kind in STRATEGIES.items():
         means = []
-        for count, table in tables.items():
-            pairs = sorted(timed_pairs(kind([f"learner-{i}" for i in range(count)], schedule), table))
+        for table in tables.values():
+            pairs = sorted(timed_pairs(kind(table.learners, schedule), table))
             means.append(1e6 * sum(pairs) / len(pairs))
-        table = tables[arguments.learners]
-        strategy = kind(table.learners, schedule)
-        gc.enable()
-        start = time.perf_counter()
-        steps = len(run(strategy, TableEngine(table)).steps)
-        in_run = 1e6 * (time.perf_counter() - start) / steps
-        gc.disable()
         rare = 1e6 * pairs[int(len(pairs) * 0.999)]
-        figures = (*means, rare, 1e6 * pairs[-1], in_run)
-        print(f"{name:<12}" + "".join(f"{figure:>11.1f}" for figure in figures) + f"{steps:>11,}", flush=True)
+        in_run, steps = microseconds_in_run(kind, tables[counts[-1]], schedule, 1)
+        prefetched, _ = microseconds_in_run(kind, tables[counts[1]], schedule, 64)
+        figures = "".join(f"{figure:>11.1f}" for figure in (*means, rare, 1e6 * pairs[-1], in_run))
+        print(f"{name:<12}{figures}{steps:>11,}{prefetched:>11.1f}", flush=True)
 
 
 if __name__ == "__main__":

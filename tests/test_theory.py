@@ -344,6 +344,7 @@ def test_the_adversarial_pair_is_what_theorem_4_needs(case: tuple[int, Any, int,
     for f in pair[:2]:
         assert f(N) - f(N - 1) <= delta / N, "f'(N) <= Delta/N, as the theorem demands"
     assert theory.n_delta(pair.rising, N, delta) == n_delta + 1, "rows up to n^Delta gain more than Delta/N each"
+    assert theory.n_delta(pair.flat, N, delta) == pair.alike + 1
 
 
 @given(pairs(), st.sampled_from(sorted(STRATEGIES)))
