@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -227,7 +226,6 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
             except JournalError as error:
                 print(error)
     """
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=60
     )
@@ -235,6 +233,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
     assert path.read_bytes().endswith(b'{"kind":"selected","learner":"fits"}\n')
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the test finds out by /proc which file was synced")
 def test_the_name_of_a_new_journal_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").readlink()))
