@@ -36,6 +36,7 @@ format: $(READY)  ## put the code in form
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)  ## figures, not tests; takes some minutes
+	$(BIN)/python benchmarks/prefetch.py
 	$(BIN)/python benchmarks/scaling.py
 
 hooks: $(READY)  ## run the checks before every commit

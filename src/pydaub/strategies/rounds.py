@@ -45,14 +45,21 @@ class Rounds(Strategy):
         return len(measured), -math.inf
 
     def forecast(self) -> Iterator[Allocation]:
-        """Yield what is left of this round, then the next size of the learners that lead in it."""
+        """Yield what is left of this round, then the later sizes of its leaders, size by size.
+
+        The learner that is being evaluated comes first: the round waits for it, and so may the next one.
+        """
         if self.winner is not None:
             return
         if self._in_round():
             rest = takewhile(lambda entry: entry[0] >= self._floor, islice(self._queues[-1], self._left))
             yield from (Allocation(self.learners[position], self._size) for _, position in rest)
-        if next_size := self._next_size.get(self._size):
-            yield from (Allocation(self.learners[position], next_size) for _, position in self._measured)
+        asked = self._outstanding
+        for size in self.schedule.sizes:
+            if size > self._size:
+                if asked:
+                    yield Allocation(asked.learner, size)
+                yield from (Allocation(self.learners[position], size) for _, position in self._measured)
 
     def _choose(self) -> Allocation | None:
         if not self._in_round() and self._measured:
