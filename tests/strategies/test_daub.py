@@ -146,3 +146,54 @@ def test_it_suspends_and_comes_back() -> None:
     result = run(Daub(table.learners, schedule), TableEngine(table))
     assert [step.allocation.learner for step in result.steps[6:]] == ["early", "late", "early"]
     assert result.selected == "early"
+
+
+def told(strategy: Daub, table: Table, steps: int) -> Allocation:
+    """Carry the strategy through so many steps and return what it asks then."""
+    for _ in range(steps):
+        asked = strategy.ask()
+        assert asked is not None
+        strategy.tell(asked, table[asked])
+    asked = strategy.ask()
+    assert asked is not None
+    return asked
+
+
+def test_the_forecast_names_all_that_may_still_be_asked() -> None:
+    schedule = Schedule((10, 20, 40, 80, 160, 320))
+    table = scores({name: [start + size / 1000 for size in schedule.sizes] for name, start in (("a", 0.1), ("b", 0.3))},
+                   schedule.sizes)  # fmt: skip
+    for steps in range(9):
+        strategy = Daub(table.learners, schedule)
+        asked = told(strategy, table, steps)
+        possible = {
+            Allocation(name, size)
+            for name in table.learners
+            for size in schedule.sizes
+            if size > max(strategy.curve(name).sizes, default=0)
+        }
+        assert set(strategy.forecast()) <= possible - {asked}
+        if steps >= 6:
+            assert set(strategy.forecast()) == possible - {asked}, "past the bootstrap"
+
+
+def test_the_forecast_goes_by_bounds_that_fall() -> None:
+    """Whose bound is far ahead is guessed several sizes ahead; who is about level, one size each."""
+    schedule = Schedule((10, 20, 40, 80, 160, 320))
+    curves = {
+        "best": [0.50, 0.60, 0.70, 0.75, 0.78, 0.79],
+        "second": [0.50, 0.60, 0.69, 0.74, 0.77, 0.78],
+        "hopeless": [0.1] * 6,
+    }
+    strategy = Daub(list(curves), schedule, SlopeBound(train_cap=False))
+    asked = told(strategy, scores(curves, schedule.sizes), 10)
+    assert asked == Allocation("second", 80)
+    guesses = [(guess.learner, guess.size) for guess in strategy.forecast()]
+    # By the lines through the last three points, second may reach 2.4, and best, which has fallen, 1.3.
+    assert guesses[:4] == [("second", 160), ("second", 320), ("best", 160), ("best", 320)]
+    assert guesses[4:] == [("hopeless", 80), ("hopeless", 160), ("hopeless", 320)]
+    strategy.tell(asked, Measurement(1.0, 0.74, 1.0))
+    asked = strategy.ask()
+    assert asked == Allocation("best", 160)
+    guesses = [(guess.learner, guess.size) for guess in strategy.forecast()]
+    assert guesses[:2] == [("second", 160), ("best", 320)], "about level: each one's next size before its second"

@@ -127,3 +127,25 @@ def test_elimination_takes_any_bound(cap: bool, survivors: int) -> None:  # noqa
     rising = table_of({"a": [0.8] * 4, "b": [0.1, 0.3, 0.5, 0.6]}, train=0.75)
     sequence = asked(Elimination(rising.learners, SCHEDULE, SlopeBound(train_cap=cap)), rising)
     assert len([name for name in sequence if name.endswith("270")]) == survivors
+
+
+def test_forecasts_end_the_round_and_then_look_ahead() -> None:
+    """Of those that elimination has kept, the rest of the round; then the later sizes of who runs and who leads."""
+    sizes = (10, 30, 90, 270, 810)
+    curves = {
+        "a": [0.1, 0.2, 0.3, 0.4, 0.5],
+        "flat": [0.25] * 5,
+        "c": [0.1, 0.2, 0.3, 0.4, 0.5],
+        "d": [0.28] * 5,
+    }
+    strategy = Elimination(list(curves), Schedule(sizes))
+    guesses = []
+    while (allocation := strategy.ask()) is not None:
+        guesses.append([f"{guess.learner}{guess.size}" for guess in strategy.forecast()])
+        score = curves[allocation.learner][sizes.index(allocation.size)]
+        strategy.tell(allocation, Measurement(1.0, score, 1.0))
+        if allocation == Allocation("a", 270):
+            break
+    assert guesses[-1] == ["c270", "a810"], "flat and d were dropped"
+    assert strategy.ask() == Allocation("c", 270)
+    assert [f"{guess.learner}{guess.size}" for guess in strategy.forecast()] == ["c810", "a810"]

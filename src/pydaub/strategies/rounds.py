@@ -49,8 +49,6 @@ class Rounds(Strategy):
 
         The learner that is being evaluated comes first: the round waits for it, and so may the next one.
         """
-        if self.winner is not None:
-            return
         if self._in_round():
             rest = takewhile(lambda entry: entry[0] >= self._floor, islice(self._queues[-1], self._left))
             yield from (Allocation(self.learners[position], self._size) for _, position in rest)
