@@ -193,7 +193,6 @@ def test_the_forecast_goes_by_bounds_that_fall() -> None:
     assert guesses[:4] == [("second", 160), ("second", 320), ("best", 160), ("best", 320)]
     assert guesses[4:] == [("hopeless", 80), ("hopeless", 160), ("hopeless", 320)]
     strategy.tell(asked, Measurement(1.0, 0.74, 1.0))
-    asked = strategy.ask()
-    assert asked == Allocation("best", 160)
+    assert strategy.ask() == Allocation("best", 160)
     guesses = [(guess.learner, guess.size) for guess in strategy.forecast()]
     assert guesses[:2] == [("second", 160), ("best", 320)], "about level: each one's next size before its second"
