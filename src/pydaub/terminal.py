@@ -56,7 +56,7 @@ def print_result(out: Console, result: Result, table: Table, jobs: int) -> None:
         numbers = [f"{score:.4f}" for score in scores] or ["", ""]
         bound = "" if step.bound is None or not measured else f"{step.bound:.4f}"
         status = "selected" if learner == result.selected else _failed(step)
-        _add(grid, learner, f"{step.allocation.size:,}", *numbers, bound, f"{spent[learner]:.2f}", status)
+        _add(grid, learner, f"{step.allocation.size:,}", *numbers, bound, f"{spent[learner]:,.2f}", status)
     out.print(grid)
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
@@ -72,7 +72,12 @@ def print_comparison(out: Console, results: Mapping[str, Result]) -> None:
     grid = _grid(*columns, left=("strategy", "selected"))
     for name, result in results.items():
         loss = "" if best is None or result.valid_score is None else f"{best - result.valid_score:.4f}"
-        figures = (f"{len(result.steps):,}", f"{result.rows:,}", f"{result.seconds:.1f}", f"{result.wall_seconds:.1f}")
+        figures = (
+            f"{len(result.steps):,}",
+            f"{result.rows:,}",
+            f"{result.seconds:,.1f}",
+            f"{result.wall_seconds:,.1f}",
+        )
         _add(grid, name, *figures, result.selected or "", loss)
     out.print(grid)
 
@@ -105,17 +110,17 @@ def _rank(step: Step, selected: str | None) -> tuple[bool, int, float]:
 
 
 def _summary(result: Result, table: Table, jobs: int) -> list[str]:
-    work = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:.1f} s of training"
+    work = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
     lines = [f"Selected {result.selected}: validation score {result.valid_score:.4f} on all {result.full_size:,} rows."]
     if result.resumed:
         lines += [f"{work}; {counted(result.resumed, 'outcome')} came from the journal."]
     else:
-        lines += [f"{work}; {result.wall_seconds:.1f} s on {counted(jobs, 'virtual worker')}."]
+        lines += [f"{work}; {result.wall_seconds:,.1f} s on {counted(jobs, 'virtual worker')}."]
     lines += _against_full(result, table)
     if result.speculated or result.abandoned:
         vain = sum(outcome.seconds for outcome in result.speculated.values())
         lines.append(
-            f"Guessed ahead and never asked for: {counted(len(result.speculated), 'outcome')} ({vain:.1f} s),"
+            f"Guessed ahead and never asked for: {counted(len(result.speculated), 'outcome')} ({vain:,.1f} s),"
             f" and {result.abandoned:,} unfinished at the end."
         )
     return [*lines, *(f"Failed: {way}" for way in grouped(result.failures))]
@@ -134,7 +139,7 @@ def _against_full(result: Result, table: Table) -> list[str]:
     seconds = sum(outcome.seconds for outcome in known.values())
     rows = result.full_size * len(known)
     faster = _compared(seconds, result.seconds)
-    line = f"Training all {counted(len(known), 'learner')} on all rows: {rows:,} rows, {seconds:.1f} s{faster}."
+    line = f"Training all {counted(len(known), 'learner')} on all rows: {rows:,} rows, {seconds:,.1f} s{faster}."
     scores = {name: outcome.valid_score for name, outcome in known.items() if isinstance(outcome, Measurement)}
     best = max(scores, key=scores.__getitem__)
     loss = scores[best] - (result.valid_score if result.valid_score is not None else math.nan)
