@@ -14,6 +14,13 @@ def test_failures_are_grouped_and_counted() -> None:
         "All 8 learners failed: 7 x timeout (over 10 s): svm-0, svm-1, svm-2, svm-3, svm-4 and 2 more;"
         " 1 x error (negative values): bayes."
     )
+    five = {
+        name: failure for name, failure in failures.items() if name in ("svm-0", "svm-1", "svm-2", "svm-3", "svm-4")
+    }
+    assert errors.grouped(five) == ["5 x timeout (over 10 s): svm-0, svm-1, svm-2, svm-3, svm-4"], "all of them"
+    assert str(AllLearnersFailed({"a": Failure("crash", ""), "b": Failure("crash", "")})) == (
+        "All 2 learners failed: 2 x crash: a, b."
+    )
     assert str(AllLearnersFailed({"bayes": failures["bayes"]})).startswith("The only learner failed: 1 x error")
 
 

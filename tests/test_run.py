@@ -124,6 +124,16 @@ def test_what_was_guessed_in_vain_is_reported() -> None:
     assert engine.closed
 
 
+def test_the_result_in_figures() -> None:
+    """The selected learner's own score at the full size, though others were measured there too."""
+    scores = {"a": 0.5, "best": 0.7, "c": 0.6}
+    table = Table({Allocation(name, 10): Measurement(0.9, score, 2.0) for name, score in scores.items()})
+    result = run(Full(table.learners, Schedule((10,))), TableEngine(table, 3))
+    assert (result.selected, result.valid_score, result.full_size) == ("best", 0.7, 10)
+    assert (result.rows, result.seconds, result.wall_seconds) == (30, 6.0, 2.0)
+    assert (dict(result.speculated), result.abandoned, result.resumed) == ({}, 0, 0)
+
+
 def test_when_all_fail_the_error_tells_what_was_done() -> None:
     table = Table({Allocation(name, size): Failure("error", "no", 2.0) for name in "ab" for size in (1, 2, 4)})
     engine = CountingEngine(table)

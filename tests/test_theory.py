@@ -141,6 +141,14 @@ def test_definition_3() -> None:
     assert problem.conditions(S, "flat", d=1) == (False, False, True, 0.5)
 
 
+def test_what_a_cost_is() -> None:
+    assert theory.is_cost(ROWS, 100)
+    assert theory.is_cost(lambda n: n**1.5, 100)
+    assert not theory.is_cost(lambda n: n / 2, 100), "it must look at all rows"
+    assert not theory.is_cost(lambda n: 10 * n**0.5, 100), "it must grow at least linearly"
+    assert not theory.is_cost(lambda n: n if n < 100 else 99, 100), "up to N itself"
+
+
 def test_definitions_4_and_5() -> None:
     u: Exact = lambda n: Fraction(11 - n, 10)  # noqa: E731  # from 1 down to 0.1
     tenth: Exact = lambda _n: Fraction(1, 10)  # noqa: E731

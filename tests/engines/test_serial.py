@@ -43,6 +43,13 @@ def test_whatever_a_learner_does_wrong_is_a_failure() -> None:
         assert (outcome.kind, outcome.message) == ("error", message)
 
 
+def test_a_failure_takes_no_longer_than_the_engine_has_lived() -> None:
+    for evaluate in (lambda _: 1 / 0, lambda _: None):
+        engine = SerialEngine(evaluate)  # type: ignore[arg-type]  # nonsense, on purpose
+        engine.submit(A)
+        assert 0 <= engine.collect()[1].seconds <= engine.clock
+
+
 def test_the_person_may_stop_it() -> None:
     def interrupted(_: Allocation) -> Outcome:
         raise KeyboardInterrupt
