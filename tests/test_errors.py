@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 from pydaub import AllLearnersFailed, Failure, errors
 
 
@@ -22,6 +24,12 @@ def test_failures_are_grouped_and_counted() -> None:
         "All 2 learners failed: 2 x crash: a, b."
     )
     assert str(AllLearnersFailed({"bayes": failures["bayes"]})).startswith("The only learner failed: 1 x error")
+
+
+def test_it_survives_the_way_to_another_process() -> None:
+    error = AllLearnersFailed({"bayes": Failure("error", "negative values")})
+    twin = pickle.loads(pickle.dumps(error))
+    assert (str(twin), twin.failures) == (str(error), error.failures)
 
 
 def test_the_drawing_shows_every_error() -> None:

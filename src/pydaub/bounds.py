@@ -119,7 +119,7 @@ def least_squares_slope(sizes: tuple[int, ...], scores: tuple[float, ...]) -> fl
     """Return the slope of the best line, infinite for a single point.
 
     The sizes are centred in whole numbers and the scores taken relative to the last one, so that a plateau
-    has slope 0 exactly and ties stay ties.
+    has slope 0 exactly.
     """
     count, total, last = len(sizes), sum(sizes), scores[-1]
     if count == 1:

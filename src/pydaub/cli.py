@@ -20,7 +20,7 @@ from pydaub.bounds import NonIncreasing, SlopeBound
 from pydaub.engines import Table, TableEngine
 from pydaub.errors import AllLearnersFailed, InputError, PydaubError
 from pydaub.journal import Journal
-from pydaub.records import Failure, Measurement
+from pydaub.records import Failure, Measurement, parsed
 from pydaub.run import Result, Step, run
 from pydaub.schedule import PAPER_RATIO, PAPER_SIZES, Schedule
 from pydaub.strategies import STRATEGIES, Strategy
@@ -183,7 +183,7 @@ def _parsed_sizes(text: str) -> tuple[int, ...]:
     if text == "paper":
         return PAPER_SIZES
     try:
-        return tuple(int(size.replace("_", "x")) for size in text.split(","))
+        return tuple(parsed(int, size) for size in text.split(","))
     except ValueError:
         raise InputError(f"`--sizes` must be whole numbers with commas between, or 'paper', got {text!r}.") from None
 

@@ -66,6 +66,9 @@ class AllLearnersFailed(PydaubError):
         summary = f"All {count} learners failed" if count > 1 else "The only learner failed"
         super().__init__(f"{summary}: {'; '.join(grouped(self.failures))}.")
 
+    def __reduce__(self) -> tuple[type[AllLearnersFailed], tuple[dict[str, Reason]]]:
+        return type(self), (self.failures,)  # it is made of the failures, not of the message
+
 
 class JournalError(PydaubError):
     """The record of a run cannot be used. It is left as it was."""

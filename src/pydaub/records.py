@@ -7,12 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
 
 LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
@@ -130,7 +132,7 @@ def to_json(event: Event) -> dict[str, Any]:
                 "kind": "evaluated",
                 "learner": learner,
                 "size": size,
-                **outcome_to_json(outcome),
+                **_outcome_to_json(outcome),
                 "clock": float(clock),
             }
         case Selected(learner):
@@ -158,7 +160,7 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:
             return None
 
 
-def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+def _outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """Return the fields of an outcome; those of a failure are its kind, its message and its seconds."""
     if isinstance(outcome, Measurement):
         return {
@@ -173,6 +175,13 @@ def _outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
     if "failure" in fields:
         return Failure(fields["failure"], fields["message"], fields["seconds"])
     return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"])
+
+
+def parsed(kind: Callable[[str], T], text: str) -> T:
+    """Return a number as people write it; Python's own 1_000 raises ValueError like any other non-number."""
+    if "_" in text:
+        raise ValueError(text)
+    return kind(text)
 
 
 def whole(value: object, name: str) -> int:

@@ -51,12 +51,12 @@ def print_result(out: Console, result: Result, table: Table, jobs: int) -> None:
     ranked = sorted(last.values(), key=lambda step: _rank(step, result.selected))
     grid = _grid("learner", "size", "train", "valid", "bound", "total s", "", left=("learner", ""))
     for step in ranked[:MOST_SHOWN]:
-        learner, measured = step.allocation.learner, isinstance(step.outcome, Measurement)
-        scores = [step.outcome.train_score, step.outcome.valid_score] if isinstance(step.outcome, Measurement) else []
-        numbers = [f"{score:.4f}" for score in scores] or ["", ""]
-        bound = "" if step.bound is None or not measured else f"{step.bound:.4f}"
+        learner, numbers = step.allocation.learner, ["", "", ""]
+        if isinstance(step.outcome, Measurement):
+            scores = (step.outcome.train_score, step.outcome.valid_score, step.bound)
+            numbers = ["" if score is None else f"{score:.4f}" for score in scores]
         status = "selected" if learner == result.selected else _failed(step)
-        _add(grid, learner, f"{step.allocation.size:,}", *numbers, bound, f"{spent[learner]:,.2f}", status)
+        _add(grid, learner, f"{step.allocation.size:,}", *numbers, f"{spent[learner]:,.2f}", status)
     out.print(grid)
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from pydaub.errors import InputError, ProtocolError, RefusedAllocation
-from pydaub.records import Allocation, Failure, Measurement, Outcome, whole
+from pydaub.records import Allocation, Failure, Measurement, Outcome, parsed, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ class Table:
     @cached_property
     def learners(self) -> tuple[str, ...]:
         """All learners, in the order of their first appearance."""
-        return tuple(dict.fromkeys(allocation.learner for allocation in self.outcomes))
+        return tuple(self._sizes_of)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -196,7 +196,7 @@ def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
     """Return what a line says; the values are in the order of COLUMNS."""
     learner, size, *numbers = values
     try:
-        allocation = Allocation(learner.strip(), int(size.replace("_", "x")))  # Python's own 1_000 is no number here
+        allocation = Allocation(learner.strip(), parsed(int, size))
     except ValueError as error:
         if isinstance(error, InputError):
             raise
@@ -211,7 +211,7 @@ def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
 
 def _finite(column: str, text: str) -> float:
     try:
-        value = float(text.replace("_", "x"))
+        value = parsed(float, text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

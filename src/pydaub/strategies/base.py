@@ -44,7 +44,7 @@ class Strategy(ABC):
                 raise InputError(f"`learners` must differ in their names, got {learner!r} twice.")
             self._curves[learner] = Curve(learner)
         self._position = {learner: position for position, learner in enumerate(self.learners)}
-        self._next_size = dict(pairwise(schedule.sizes))
+        self._next_size = dict(pairwise(self.schedule.sizes))
         self._failures: dict[str, Failure] = {}
         self._bounds: dict[str, float] = {}  # for strategies that have bounds
         self._outstanding: Allocation | None = None
