@@ -1,0 +1,126 @@
+"""Rows and targets, once ordered and divided: the last step of every preparation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from pydaub.data.prepared import Part, Prepared
+from pydaub.data.schema import Schema
+from pydaub.data.source import listed
+from pydaub.data.split import Split, by_fraction, by_groups, by_time, shuffled
+from pydaub.data.target import Target, encoded
+from pydaub.errors import InputError
+from pydaub.records import whole
+
+if TYPE_CHECKING:
+    from pydaub.data.rows import Rows
+    from pydaub.data.schema import Column, Form, Task
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+class Table(NamedTuple):
+    """Rows as they were given, with their targets and what else is known of each. Groups are codes."""
+
+    rows: Rows
+    y: pd.Series[Any]
+    weights: Array | None = None
+    groups: Array | None = None
+    time: Array | None = None
+
+
+class About(NamedTuple):
+    """What is known of the data as a whole. `target` is its name among the columns, if it was one."""
+
+    form: Form
+    columns: tuple[Column, ...] = ()
+    target: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def assembled(  # noqa: PLR0913  # the border between what is given and how it is prepared
+    table: Table, validation: Table | None, about: About, *, split: Split, task: Task | None, seed: int
+) -> Prepared:
+    """Return the data in its final order, training and validation apart."""
+    seed = whole(seed, "seed")
+    if seed < 0:
+        raise InputError(f"`seed` must not be negative, got {seed}.")
+    rng = np.random.default_rng(seed)
+    ys = [table.y] if validation is None else [table.y, validation.y]
+    # Both at once, so that classes have the same codes on both sides.
+    target = encoded(pd.concat(ys, ignore_index=True), task, about.target or "y")
+    present = np.flatnonzero(target.present[: len(table.y)])
+    codes = target.numbers if target.task == "classification" else None
+    if validation is None:
+        train, valid = _divided(table, present, codes, split, rng)
+        other, other_rows = table, present[valid]
+    else:
+        train, valid = np.arange(len(present)), np.arange(len(present), len(target.numbers))
+        other, other_rows = validation, np.flatnonzero(target.present[len(table.y) :])
+    _check_sides(target, train, valid, needed=validation is not None or not split.none)
+    train = train[shuffled(None if codes is None else codes[train], len(train), rng)]
+    schema = Schema(
+        about.form, target.task, table.rows.features, about.columns, tuple(target.labels.tolist()), about.target
+    )
+    return Prepared(
+        schema,
+        target.labels,
+        _part(table, present[train], target.numbers[train]),
+        _part(other, other_rows, target.numbers[valid]),
+        (*about.notes, *_notes(target, train)),
+    )
+
+
+def _divided(
+    table: Table, present: Array, codes: Array | None, split: Split, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return the places of training and validation rows among those that have a target."""
+    size = len(present)
+    timed = split.by_time or table.time is not None
+    if split.none:
+        return np.arange(size), np.arange(0)
+    if timed and table.groups is not None:
+        raise InputError("Rows must be divided by groups or by time, got both. Leave one out, or give validation rows.")
+    if timed:
+        return by_time(np.arange(size) if table.time is None else table.time[present], split.fraction)
+    if table.groups is not None:
+        return by_groups(np.unique(table.groups[present], return_inverse=True)[1], split.fraction, rng)
+    return by_fraction(codes, size, split.fraction, rng)
+
+
+def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) -> None:
+    if not len(train) or (needed and not len(valid)):
+        raise InputError(
+            f"The data must have rows for training and for validation, got {len(train)} and {len(valid)}. "
+            "Give more rows that have a target."
+        )
+    if len(target.labels) and len(np.unique(target.numbers[train])) == 1:
+        only = target.labels[target.numbers[train[0]]]
+        raise InputError(
+            f"The training rows must have at least two classes, got only {only!r}. Divide them otherwise, "
+            "or give more rows."
+        )
+
+
+def _part(table: Table, rows: Array, target: Array) -> Part:
+    weights, groups = (None if values is None else values[rows] for values in (table.weights, table.groups))
+    return Part(table.rows.take(rows), target, weights, groups)
+
+
+def _notes(target: Target, train: Array) -> list[str]:
+    notes = []
+    missing = int((~target.present).sum())
+    if missing:
+        notes.append(f"Rows without a target were left out: {missing}.")
+    if len(target.labels):
+        names = target.labels.tolist()
+        single = np.flatnonzero(np.bincount(target.numbers) == 1)
+        unseen = np.flatnonzero(np.bincount(target.numbers[train], minlength=len(names)) == 0)
+        if len(single):
+            notes.append(f"Classes with a single row: {listed(names[code] for code in single)}.")
+        if len(unseen):
+            notes.append(f"Classes without a training row: {listed(names[code] for code in unseen)}.")
+    return notes

@@ -1,0 +1,166 @@
+"""Files and frames as learners were trained to see them: the same columns, of the same kinds, in the same form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from pydaub.data.columns import FALSE, TRUE, is_number, parsed_dates
+from pydaub.data.files import read
+from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
+from pydaub.data.schema import Column
+from pydaub.data.source import checked_names, listed
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pydaub.data.schema import Form, Kind, Schema
+
+NUMBERS: Final[tuple[Kind, ...]] = ("numeric", "boolean")  # kinds that a matrix can hold
+TEXTS: Final[tuple[Kind, ...]] = ("categorical", "text")
+
+
+def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any:  # noqa: ANN401  # rows of any form
+    """Return new data as the learners of this schema were trained to see it.
+
+    `source` is a file, a frame of pandas or polars, an array or a sparse matrix. Columns are picked by name where they
+    have names; others than those that were used are ignored. A frame comes back as one of pandas.
+    """
+    if isinstance(source, str | Path):
+        source = read(source, encoding=encoding, text=text_names(schema.columns)).rows
+    if sparse.issparse(source) or schema.form == "sparse":
+        rows: Rows = _resized(schema, source)
+    elif isinstance(source, pd.DataFrame) or hasattr(source, "to_pandas"):
+        frame = source if isinstance(source, pd.DataFrame) else source.to_pandas()
+        frame = frame.set_axis(checked_names(frame.columns, "The data"), axis=1)
+        rows = laid_out(frame, _known(schema), schema.form)
+    else:
+        rows = laid_out(_unnamed(schema, source), _known(schema), schema.form)
+    refuse_infinite(rows, [column.name for column in _known(schema)])
+    made = rows.first(len(rows))
+    return made.astype(np.float64) if schema.form == "matrix" else made
+
+
+def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: str = "The data") -> Rows:
+    """Return the named columns of a frame, each as what its kind asks for.
+
+    A matrix is of 32-bit floats if every column fits them exactly, else of 64 bits.
+    """
+    absent = [column.name for column in columns if column.name not in frame.columns]
+    if absent:
+        raise InputError(f"{where} must have the columns {listed(absent)}, got {listed(frame.columns)}.")
+    values = {
+        column.name: frame[column.name].reset_index(drop=True)
+        if column.as_given
+        else as_kind(frame[column.name], column.kind, column.name)
+        for column in columns
+    }
+    if form == "frame":
+        return FrameRows.of(pd.DataFrame(values), "frame")
+    narrow = all(column.dtype == np.float32 for column in values.values())
+    matrix = np.empty((len(frame), len(columns)), dtype=np.float32 if narrow else np.float64)
+    for place, column in enumerate(values.values()):
+        matrix[:, place] = column
+    return MatrixRows(matrix)
+
+
+def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
+    """Return a column as its kind asks for: floats, dates in microseconds, or text; and refuse what is none."""
+    values = values.reset_index(drop=True)
+    if kind in TEXTS:
+        return _as_text(values)
+    if kind == "date":
+        try:
+            return parsed_dates(values)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InputError(f"Column {name!r} must hold ISO dates such as 2016-02-12, got: {error}.") from None
+    if kind == "boolean" and not is_number(values):
+        return _as_booleans(values, name)
+    return _as_numbers(values, name, narrow=kind == "boolean")
+
+
+def refuse_infinite(rows: Rows, names: Sequence[str]) -> None:
+    """Raise where a column holds infinite values."""
+    found = rows.infinite()
+    if found:
+        columns = ", ".join(f"{names[place] if names else f'x{place}'} ({count})" for place, count in found.items())
+        raise InputError(f"Features must be finite, got infinite values in {columns}. Replace or remove them.")
+
+
+def text_names(columns: Iterable[Column]) -> list[str]:
+    """Return the columns that must be read as text even if a file holds nothing but numbers in them."""
+    return [column.name for column in columns if column.kind in TEXTS]
+
+
+def _as_numbers(values: pd.Series[Any], name: str, *, narrow: bool) -> pd.Series[Any]:
+    if not is_number(values) and not pd.api.types.is_bool_dtype(values.dtype):
+        plain = values.astype(object)
+        numbers = pd.to_numeric(plain, errors="coerce")
+        wrong = plain[numbers.isna() & plain.notna()]
+        if len(wrong):
+            raise InputError(f"Column {name!r} must hold numbers, got {wrong.iloc[0]!r}. Correct it, or name its kind.")
+        values = numbers
+    fits = narrow or np.can_cast(getattr(values.dtype, "numpy_dtype", values.dtype), np.float32)
+    dtype = np.float32 if fits else np.float64
+    return pd.Series(values.to_numpy(dtype=dtype, na_value=np.nan) if values.hasnans else values.to_numpy(dtype=dtype))
+
+
+def _as_booleans(values: pd.Series[Any], name: str) -> pd.Series[Any]:
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return _as_numbers(values, name, narrow=True)
+    known = {**dict.fromkeys(TRUE, 1.0), **dict.fromkeys(FALSE, 0.0), "1": 1.0, "0": 0.0}
+    texts = values.astype(object)
+    numbers = texts.map(lambda value: known.get(str(value).strip().lower(), np.nan))
+    wrong = texts[numbers.isna() & texts.notna()]
+    if len(wrong):
+        raise InputError(f"Column {name!r} must hold yes and no, or true and false, got {wrong.iloc[0]!r}.")
+    return numbers.astype(np.float32)
+
+
+def _as_text(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Return text, or categories that are text; of numbers, those that are whole without a point."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.cat.rename_categories([_text(category) for category in values.cat.categories])
+    if isinstance(values.dtype, pd.StringDtype):
+        return values
+    texts = [None if missing else _text(value) for value, missing in zip(values, values.isna(), strict=True)]
+    return pd.Series(texts, dtype="str")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
+
+
+def _unnamed(schema: Schema, source: Any) -> pd.DataFrame:  # noqa: ANN401  # anything that numpy takes
+    """Return an array as a frame with the names of the columns that learners know."""
+    try:
+        array = np.asarray(source)
+    except ValueError as error:
+        raise InputError(f"The data must be a table, got: {error}.") from None
+    if array.ndim != 2 or array.shape[1] != schema.features:  # noqa: PLR2004  # rows and columns
+        raise InputError(f"The data must have {schema.features} columns, got an array of shape {array.shape}.")
+    return pd.DataFrame(array, columns=[column.name for column in _known(schema)]).infer_objects()
+
+
+def _known(schema: Schema) -> tuple[Column, ...]:
+    """Return the columns of X; those of an array that were not looked at are numbers."""
+    if schema.form == "frame" and not schema.columns:
+        raise InputError("`schema` must describe its columns, got none. Prepare the data with columns=True.")
+    if schema.form == "matrix" and not schema.columns:
+        return tuple(Column(f"x{place}", "numeric") for place in range(schema.features))
+    return schema.used
+
+
+def _resized(schema: Schema, source: Any) -> SparseRows:  # noqa: ANN401  # a matrix, or what is none
+    if schema.form != "sparse":
+        raise InputError(f"The data must have named columns, as in training, got a sparse matrix of {source.shape}.")
+    if not sparse.issparse(source):
+        raise InputError(f"The data must be a sparse matrix or an svmlight file, got {type(source).__name__}.")
+    return SparseRows.of(source).resized(schema.features)

@@ -1,0 +1,172 @@
+"""From a file to data that is ready for learners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from pydaub.data.assembly import About, Table, assembled
+from pydaub.data.coercion import NUMBERS, TEXTS, laid_out, refuse_infinite, text_names
+from pydaub.data.columns import group_codes, infer_columns, is_number, times
+from pydaub.data.files import read
+from pydaub.data.rows import SparseRows
+from pydaub.data.schema import LEFT_OUT
+from pydaub.data.source import listed
+from pydaub.data.split import Split
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pydaub.data.prepared import Prepared
+    from pydaub.data.schema import Kind, Task
+    from pydaub.data.source import Source
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+DEFAULT: Final = Split()
+EXACT: Final = 2.0**53  # up to here floats hold every whole number
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The columns that are no features, by what they are for."""
+
+    target: str | None
+    group: str | None
+    time: str | None
+    drop: tuple[str, ...]
+
+    def named(self) -> list[tuple[str, str]]:
+        """Return the roles that are taken, each with its column."""
+        single = {"target": self.target, "group": self.group, "time": self.time}
+        return [(role, name) for role, name in single.items() if name is not None] + [("drop", n) for n in self.drop]
+
+
+def load(  # noqa: PLR0913  # what the command line offers
+    source: str | Path,
+    target: str | None,
+    *,
+    validation: str | Path | None = None,
+    split: Split = DEFAULT,
+    group: str | None = None,
+    time: str | None = None,
+    drop: Sequence[str] = (),
+    kinds: Mapping[str, Kind] | None = None,
+    task: Task | None = None,
+    seed: int = 0,
+    encoding: str | None = None,
+) -> Prepared:
+    """Return a file (or `openml:ID`) as data that is ready for learners.
+
+    `target` names the column to learn; None takes the one that the source itself declares. Validation rows come from
+    the file `validation`, or are set apart as `split` says. Rows of one `group` stay on one side; with a `time`
+    column the latest rows are those for validation. Neither of the two is a feature, nor are the columns in `drop`.
+    `kinds` says what some columns are where they would be taken for something else. If all that is left are numbers
+    and booleans, the form is a matrix, else a frame.
+    """
+    if isinstance(drop, str):
+        raise InputError(f"`drop` must be a list of column names, got {drop!r}.")
+    roles = Roles(target, group, time, tuple(drop))
+    forced = [name for name, kind in (kinds or {}).items() if kind in TEXTS]
+    first = read(source, encoding=encoding, text=forced)
+    if isinstance(first.rows, pd.DataFrame):
+        roles = _checked_roles(first, roles)
+        about = _about(first.rows, roles, kinds)
+        table = _table(first.rows, about, roles, str(source))
+        other = None if validation is None else _validation(validation, encoding, first.rows, about)
+    else:
+        _refuse_names(first, roles, kinds)
+        about = About("sparse")
+        table = _sparse_table(first)
+        other = None if validation is None else _sparse_table(read(validation), table.rows.features)
+    return assembled(table, other, about, split=split, task=task, seed=seed)
+
+
+def _checked_roles(source: Source, roles: Roles) -> Roles:
+    """Return the roles with the target that the source declares if none was named, each a column of the data."""
+    columns = list(source.rows.columns)
+    if roles.target is None:
+        if source.label is None:
+            raise InputError(f"`target` must be named for {source.name}, got none. It has {listed(columns, 20)}.")
+        roles = Roles(source.label, roles.group, roles.time, roles.drop)
+    taken: dict[str, str] = {}
+    for role, name in roles.named():
+        if name not in columns:
+            near = get_close_matches(str(name), columns, n=3)
+            advice = f"Did you mean {listed(near)}?" if near else f"It has {listed(columns, 20)}."
+            raise InputError(f"`{role}` must be a column of {source.name}, got {name!r}. {advice}")
+        if name in taken:
+            raise InputError(f"`{role}` must not be the column of `{taken[name]}`, got {name!r} for both.")
+        taken[name] = role
+    return roles
+
+
+def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) -> About:
+    """Return what the features are, with a note on each column that is none."""
+    columns = infer_columns(frame.drop(columns=[name for _, name in roles.named()]), kinds)
+    used = [column for column in columns if column.used]
+    if not used:
+        found = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "none"
+        raise InputError(f"The data must have a column to learn from, got {found}. Name a kind for one of them.")
+    notes = [
+        f"Column {name!r} divides the rows and is no feature."
+        for role, name in roles.named()
+        if role in {"group", "time"}
+    ]
+    for kind in LEFT_OUT:
+        names = [column.name for column in columns if column.kind == kind]
+        notes += [f"Columns left out as {kind}: {listed(names)}."] if names else []
+    form = "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
+    return About(form, columns, roles.target, tuple(notes))  # type: ignore[arg-type]  # one of two forms
+
+
+def _table(frame: pd.DataFrame, about: About, roles: Roles, where: str) -> Table:
+    used = [column for column in about.columns if column.used]
+    rows = laid_out(frame, used, about.form, where)
+    refuse_infinite(rows, [column.name for column in used])
+    groups = None if roles.group is None else group_codes(frame[roles.group], "group")
+    time = None if roles.time is None else times(frame[roles.time], "time")
+    return Table(rows, _whole_labels(frame[about.target]), groups=groups, time=time)
+
+
+def _validation(path: str | Path, encoding: str | None, frame: pd.DataFrame, about: About) -> Table:
+    """Return the rows of the validation file, read as the training rows were."""
+    target = str(about.target)
+    text = [*text_names(about.columns), *([target] if pd.api.types.is_string_dtype(frame[target].dtype) else [])]
+    other = read(path, encoding=encoding, text=text).rows
+    if not isinstance(other, pd.DataFrame) or target not in other.columns:
+        raise InputError(f"`validation` must have the target column {target!r}, got {path} without it.")
+    return _table(other, about, Roles(target, None, None, ()), str(path))
+
+
+def _sparse_table(source: Source, features: int | None = None) -> Table:
+    if isinstance(source.rows, pd.DataFrame):
+        raise InputError(f"`validation` must be sparse as the training rows are, got {source.name}.")
+    if source.target is None:
+        raise InputError(f"{source.name} must declare its target, got none. Sparse data has no columns to name.")
+    rows = SparseRows.of(source.rows)
+    rows = rows if features is None else rows.resized(features)
+    refuse_infinite(rows, [])
+    return Table(rows, _whole_labels(pd.Series(source.target)))
+
+
+def _refuse_names(source: Source, roles: Roles, kinds: Mapping[str, Kind] | None) -> None:
+    given = [role for role, _ in roles.named()] + (["kinds"] if kinds else [])
+    if given:
+        raise InputError(f"`{given[0]}` must not be given for {source.name}: sparse data has no columns to name.")
+
+
+def _whole_labels(y: pd.Series[Any]) -> pd.Series[Any]:
+    """Return floats that are whole as whole numbers: a column with missing values has floats for them."""
+    y = y.reset_index(drop=True)
+    if pd.api.types.is_float_dtype(y.dtype) and is_number(y):
+        present = y.dropna().to_numpy(dtype=float)
+        if len(present) and (np.abs(present) < EXACT).all() and (np.floor(present) == present).all():
+            return y.astype("Int64")
+    return y

@@ -1,0 +1,159 @@
+"""From Python's own arrays and frames to data that is ready for learners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from pydaub.data.assembly import About, Table, assembled
+from pydaub.data.coercion import refuse_infinite
+from pydaub.data.columns import given_columns, group_codes, series, times
+from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
+from pydaub.data.schema import Column
+from pydaub.data.source import checked_names, listed
+from pydaub.data.split import Split
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from pydaub.data.prepared import Prepared
+    from pydaub.data.schema import Form, Task
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+DEFAULT: Final = Split()
+
+
+def prepare(  # noqa: PLR0913  # what the estimator offers
+    X: Any,  # noqa: ANN401  # scikit-learn's name for features of any library
+    y: Any,  # noqa: ANN401  # labels of any library
+    *,
+    validation: tuple[Any, Any] | None = None,
+    split: Split = DEFAULT,
+    sample_weight: Any = None,  # noqa: ANN401  # numbers of any library
+    groups: Any = None,  # noqa: ANN401  # labels of any library
+    time: Any = None,  # noqa: ANN401  # dates or numbers of any library
+    task: Task | None = None,
+    seed: int = 0,
+    columns: bool = True,
+) -> Prepared:
+    """Return arrays, sparse matrices or frames of pandas or polars as data that is ready for learners.
+
+    X keeps its kind, and all of its columns. An array of numbers keeps its type; one of objects becomes an array of
+    floats if these are numbers, else a frame. The names of a frame's columns become text. `columns=False` leaves
+    them undescribed, which is quicker.
+    """
+    rows, form = _rows(X, "X")
+    table = Table(rows, _as_long(series(y, "y"), rows, "y"))
+    if sample_weight is not None:
+        table = table._replace(weights=_weights(sample_weight, rows))
+    if groups is not None:
+        table = table._replace(groups=group_codes(_as_long(series(groups, "groups"), rows, "groups"), "groups"))
+    if time is not None:
+        table = table._replace(time=times(_as_long(series(time, "time"), rows, "time"), "time"))
+    other = None if validation is None else _validation(validation, table, form)
+    about = About(form, _columns(rows) if columns else ())
+    return assembled(table, other, about, split=split, task=task, seed=seed)
+
+
+def _rows(X: Any, name: str) -> tuple[Rows, Form]:  # noqa: ANN401  # as above
+    """Return features of any library in the form that fits them."""
+    rows: Rows
+    form: Form
+    if sparse.issparse(X):
+        if X.dtype.kind not in "biuf":
+            raise InputError(f"`{name}` must hold numbers, got a sparse matrix of {X.dtype}.")
+        rows, form = SparseRows.of(X), "sparse"
+    elif isinstance(X, pd.DataFrame) or type(X).__module__.partition(".")[0] == "polars":
+        rows, form = _frame_rows(X, name), "frame"
+    else:
+        array = _array(X, name)
+        numbers = array.dtype.kind in "biuf"
+        rows = MatrixRows(array) if numbers else _frame_rows(pd.DataFrame(array).infer_objects().add_prefix("x"), name)
+        form = "matrix" if numbers else "frame"
+    if not len(rows) or not rows.features:
+        raise InputError(f"`{name}` must have rows and columns, got {len(rows)} rows and {rows.features} columns.")
+    refuse_infinite(rows, rows.table.column_names if isinstance(rows, FrameRows) else [])
+    return rows, form
+
+
+def _frame_rows(frame: Any, name: str) -> FrameRows:  # noqa: ANN401  # a frame of either library
+    if not isinstance(frame, pd.DataFrame) and not hasattr(frame, "to_arrow"):
+        raise InputError(f"`{name}` must be a frame, got {type(frame).__name__}. Collect it first.")
+    names = checked_names(frame.columns, f"`{name}`")
+    if isinstance(frame, pd.DataFrame):
+        frame = frame.set_axis(names, axis=1)
+    return FrameRows.of(frame, name)
+
+
+def _array(X: Any, name: str) -> Array:  # noqa: ANN401  # as above
+    if np.ma.isMaskedArray(X):
+        X = np.ma.filled(X.astype(float), np.nan)  # as above
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind == "O" and array.ndim == 2:  # noqa: PLR2004  # rows and columns
+            array = _floats(array)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`{name}` must be a table of rows and columns, got {type(X).__name__}: {error}.") from None
+    if array.ndim != 2:  # noqa: PLR2004  # rows and columns
+        raise InputError(f"`{name}` must have rows and columns, got an array of {array.ndim} dimensions. Reshape it.")
+    if array.dtype.kind not in "biufOUMT":
+        raise InputError(f"`{name}` must hold numbers, text or dates, got an array of {array.dtype}.")
+    return array
+
+
+def _floats(array: Array) -> Array:
+    """Return an array of objects as floats if these are numbers, else as it is."""
+    if any(isinstance(value, str | bytes) for value in array.flat):
+        return array
+    try:
+        return array.astype(float)
+    except (TypeError, ValueError):
+        return array
+
+
+def _as_long(values: pd.Series[Any], rows: Rows, name: str) -> pd.Series[Any]:
+    if len(values) != len(rows):
+        raise InputError(f"`{name}` must have one value for each row of `X`, got {len(values)} for {len(rows)}.")
+    return values
+
+
+def _weights(given: Any, rows: Rows) -> Array:  # noqa: ANN401  # numbers of any library
+    try:
+        weights = _as_long(series(given, "sample_weight"), rows, "sample_weight").to_numpy(dtype=float)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"`sample_weight` must be numbers, got: {error}.") from None
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError("`sample_weight` must be finite and not negative, with some above 0, got others.")
+    return weights
+
+
+def _validation(validation: Any, table: Table, form: Form) -> Table:  # noqa: ANN401  # nonsense is of any type
+    if not isinstance(validation, tuple | list) or len(validation) != 2:  # noqa: PLR2004  # X and y
+        raise InputError(f"`validation` must be a pair of X and y, got {type(validation).__name__}.")
+    rows, other = _rows(validation[0], "validation X")
+    if other != form or type(rows) is not type(table.rows):
+        raise InputError(f"`validation` must be of the same kind as `X`, got a {other} where `X` is a {form}.")
+    if isinstance(rows, FrameRows) and isinstance(table.rows, FrameRows):
+        names = table.rows.table.column_names
+        absent = [name for name in names if name not in rows.table.column_names]
+        if absent:
+            raise InputError(f"`validation` must have the columns of `X`, got none named {listed(absent)}.")
+        rows = FrameRows(rows.table.select(names))
+    if rows.features != table.rows.features:
+        raise InputError(f"`validation` must have {table.rows.features} columns, as `X` has, got {rows.features}.")
+    return Table(rows, _as_long(series(validation[1], "validation y"), rows, "validation y"))
+
+
+def _columns(rows: Rows) -> tuple[Column, ...]:
+    """Return what columns there are, all of them used."""
+    if isinstance(rows, FrameRows):
+        return given_columns(rows.table.to_pandas(date_as_object=False, split_blocks=True))
+    if isinstance(rows, MatrixRows):
+        kind = "boolean" if rows.array.dtype.kind == "b" else "numeric"
+        return tuple(Column(f"x{place}", kind, missing) for place, missing in enumerate(rows.missing()))  # type: ignore[arg-type]  # one of two kinds
+    return ()

@@ -1,0 +1,103 @@
+"""The order of rows and their division into training and validation, by a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pydaub.errors import InputError
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How validation rows are set apart where none are given.
+
+    `fraction` of the rows is taken, 30 % as in the paper. `by_time` takes the latest, by the time column, or by the
+    order of the rows where there is none. `none` takes no rows at all, for those who cross-validate.
+    """
+
+    fraction: float = 0.3
+    by_time: bool = False
+    none: bool = False
+
+    def __post_init__(self) -> None:
+        given: Any = self.fraction
+        if not isinstance(given, Real) or not 0 < float(given) < 1:
+            raise InputError(f"`fraction` must be between 0 and 1, got {given!r}.")
+
+
+def shuffled(codes: Array | None, size: int, rng: np.random.Generator) -> Array:
+    """Return the rows in an order of which each beginning is a uniform draw, with every class in proportion.
+
+    The j-th of the n rows of a class (in random order) gets the key (j + u) / n, with one random u for each class, and
+    rows are sorted by key: a beginning then holds each class to within about one row of its share.
+    """
+    rows = rng.permutation(size)
+    if codes is None:
+        return rows
+    ranks, counts = _ranks(codes[rows])
+    offsets = rng.random(len(counts))
+    keys = (ranks + offsets[codes[rows]]) / counts[codes[rows]]
+    return rows[np.argsort(keys, kind="stable")]
+
+
+def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return training and validation rows, stratified; each class keeps at least one training row."""
+    order = shuffled(codes, size, rng)
+    if codes is None:
+        free = np.arange(size) < size - 1
+    else:
+        ranks, counts = _ranks(codes[order])
+        free = ranks < counts[codes[order]] - 1
+    pool = order[free]
+    if not len(pool):
+        raise InputError(
+            f"The data must have rows for training and for validation, got {size} that cannot be divided. "
+            "Give more rows, or a validation file."
+        )
+    valid = pool[: max(1, round(fraction * size))]
+    return np.setdiff1d(order, valid), np.sort(valid)
+
+
+def by_groups(groups: Array, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return training and validation rows, no group in both, as near to the fraction as a greedy pass gets."""
+    sizes = np.bincount(groups)
+    if len(sizes) < 2:  # noqa: PLR2004  # one for each side
+        raise InputError("`group` must have at least two groups, got one. Leave it out, or give a validation file.")
+    wanted, total = fraction * len(groups), 0
+    taken = np.zeros(len(sizes), dtype=bool)
+    for group in rng.permutation(len(sizes)):
+        if abs(total + sizes[group] - wanted) < abs(total - wanted):
+            taken[group] = True
+            total += sizes[group]
+    if taken.all() or not taken.any():
+        taken[np.argmin(sizes)] ^= True  # each side needs a group; the smallest one changes least
+    inside = taken[groups]
+    return np.flatnonzero(~inside), np.flatnonzero(inside)
+
+
+def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
+    """Return training rows and the latest rows; those of the same time stay together unless all have the same."""
+    order = np.argsort(time, kind="stable")
+    size = len(order)
+    if size < 2:  # noqa: PLR2004  # one for each side
+        raise InputError(f"The data must have rows for training and for validation, got {size}.")
+    cut = min(max(size - round(fraction * size), 1), size - 1)
+    steps = np.flatnonzero(time[order][1:] != time[order][:-1]) + 1
+    if len(steps):
+        cut = steps[np.argmin(np.abs(steps - cut))]
+    return np.sort(order[:cut]), np.sort(order[cut:])
+
+
+def _ranks(codes: Array) -> tuple[Array, Array]:
+    """Return for each row how many of its class stand before it, and the number of rows of each class."""
+    counts = np.bincount(codes)
+    order = np.argsort(codes, kind="stable")
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ranks, counts

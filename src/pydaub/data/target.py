@@ -1,0 +1,138 @@
+"""What is to be learned: labels of any type as codes and classes, or numbers."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+
+from pydaub.data.columns import infer_task, is_date
+from pydaub.data.schema import Task
+from pydaub.data.source import listed
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+NEARLY_UNIQUE: Final = 0.9
+
+
+class Target(NamedTuple):
+    """A target without its missing values: codes into sorted `labels`, or numbers where there are no labels.
+
+    `present` tells for each of the original rows whether it had a target.
+    """
+
+    task: Task
+    numbers: Array
+    labels: Array
+    present: Array
+
+
+def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
+    """Return a target as codes or numbers, and refuse one that cannot be learned."""
+    if task is not None and task not in get_args(Task):
+        raise InputError(f"`task` must be classification or regression, got {task!r}.")
+    present = y.notna().to_numpy(dtype=bool)
+    y = y[present]
+    if y.empty:
+        raise InputError(f"`{name}` must have values, got {len(present)} rows without one.")
+    task = task or infer_task(y)
+    if task == "regression":
+        return Target(task, _numbers(y, name), np.array([]), present)
+    codes, labels = _classes(y, name)
+    if len(labels) == 1:
+        only = labels.tolist()[0]
+        raise InputError(f"`{name}` must have at least two classes, got only {only!r}. Name another target.")
+    if len(labels) > NEARLY_UNIQUE * len(codes):
+        raise InputError(
+            f"`{name}` must have classes of several rows, got {len(labels)} in {len(codes)} rows: it looks like an "
+            "identifier. Name another target, or task regression if it is a number."
+        )
+    return Target(task, codes.astype(np.min_scalar_type(-len(labels))), labels, present)
+
+
+def labels_to_json(labels: Array) -> dict[str, Any]:
+    """Return labels as plain JSON values together with their type."""
+    plain = labels.astype(np.int64) if labels.dtype.kind == "M" else labels
+    return {"dtype": labels.dtype.str, "values": plain.tolist()}
+
+
+def labels_from_json(fields: dict[str, Any]) -> Array:
+    """Return what `labels_to_json` was made of."""
+    return np.array(fields["values"], dtype=fields["dtype"])
+
+
+def _numbers(y: pd.Series[Any], name: str) -> Array:
+    try:
+        # Text that looks like numbers is text all the same, and numpy would make numbers of dates.
+        if is_date(y) or isinstance(y.dtype, pd.StringDtype) or y.map(lambda value: isinstance(value, str)).any():
+            raise TypeError  # noqa: TRY301  # said below, as for what numpy refuses
+        values = y.to_numpy(dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"`{name}` must be numbers for a regression, got {y.iloc[0]!r}. Is it a class?") from None
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise InputError(f"`{name}` must be finite, got {infinite} infinite values. Remove those rows.")
+    return values
+
+
+def _classes(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
+    """Return the codes of all rows and the distinct labels in sorted order."""
+    try:
+        codes, found = pd.factorize(y.to_numpy() if isinstance(y.dtype, pd.StringDtype) else y)
+    except TypeError as error:
+        raise InputError(f"`{name}` must be labels, got {y.iloc[0]!r}: {error}.") from None
+    labels = _typed(found, name)
+    order = np.argsort(labels, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[codes], labels[order]
+
+
+def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categorical or an array
+    """Return labels as an array of their own type: text as objects, dates in days or microseconds."""
+    if getattr(found.dtype, "tz", None) is not None:
+        found = found.tz_convert("UTC").tz_localize(None)
+    labels = np.asarray(found)
+    if labels.dtype.kind == "M":
+        return labels.astype("datetime64[us]")
+    if labels.dtype.kind == "O":
+        return _same_type(labels.tolist(), name)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(f"`{name}` must be finite, got infinite labels. Remove those rows.")
+    if labels.dtype.kind == "U":
+        return labels.astype(object)
+    if labels.dtype.kind not in "biuf":
+        raise InputError(f"`{name}` must be text, numbers, bools or dates, got {labels.dtype}.")
+    return labels
+
+
+def _same_type(values: Sequence[Any], name: str) -> Array:
+    """Return labels that come as Python objects as an array of the one type that they have."""
+
+    def all_are(kind: type | tuple[type, ...], but: type | tuple[type, ...] = ()) -> bool:
+        return all(isinstance(value, kind) and not isinstance(value, but) for value in values)
+
+    if all_are(str):
+        return np.array([*values, None], dtype=object)[
+            :-1
+        ]  # None: so that numpy makes objects of numpy's own texts too
+    if all_are((bool, np.bool_)):
+        return np.array(values, dtype=bool)
+    try:
+        if all_are(Integral, bool):
+            return np.array(values, dtype=np.int64)
+        if all_are(Real, bool):
+            return np.array(values, dtype=float)
+    except OverflowError:
+        raise InputError(f"`{name}` must be numbers of at most 64 bits, got {listed(values, 2)}.") from None
+    if all_are(date, datetime):
+        return np.array(values, dtype="datetime64[D]")
+    kinds = sorted({type(value).__name__ for value in values})
+    raise InputError(f"`{name}` must be labels of one type: text, numbers, bools or dates, got {' and '.join(kinds)}.")

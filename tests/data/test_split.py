@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pydaub import InputError
+from pydaub.data import Split
+from pydaub.data.split import by_fraction, by_groups, by_time, shuffled
+
+classes = st.lists(st.integers(0, 4), min_size=2, max_size=80).map(
+    lambda codes: np.unique(codes, return_inverse=True)[1]
+)
+fractions = st.floats(0.05, 0.95)
+seeds = st.integers(0, 1000)
+
+
+@given(classes, seeds)
+def test_every_beginning_holds_each_class_in_proportion(codes: np.ndarray, seed: int) -> None:
+    order = shuffled(codes, len(codes), np.random.default_rng(seed))
+    assert sorted(order) == list(range(len(codes)))
+    counts = np.bincount(codes)
+    for size in range(1, len(codes) + 1):
+        expected = counts * size / len(codes)
+        found = np.bincount(codes[order[:size]], minlength=len(counts))
+        assert (np.abs(found - expected) <= 1 + expected / size * len(counts)).all()
+
+
+def test_every_row_of_a_class_is_as_likely_to_come_first() -> None:
+    codes = np.array([0] * 4 + [1] * 4)
+    first = [shuffled(codes, 8, np.random.default_rng(seed))[0] for seed in range(4000)]
+    assert np.bincount(first, minlength=8) == pytest.approx([500] * 8, abs=120)
+
+
+def test_the_seed_decides_on_the_order() -> None:
+    orders = [shuffled(None, 100, np.random.default_rng(seed)).tolist() for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+
+
+@given(classes, fractions, seeds)
+def test_validation_rows_are_stratified_and_leave_each_class_a_training_row(
+    codes: np.ndarray, fraction: float, seed: int
+) -> None:
+    counts = np.bincount(codes)
+    rng = np.random.default_rng(seed)
+    if (counts == 1).all():
+        with pytest.raises(
+            InputError, match=r"must have rows for training and for validation, got .* cannot be divided"
+        ):
+            by_fraction(codes, len(codes), fraction, rng)
+        return
+    train, valid = by_fraction(codes, len(codes), fraction, rng)
+    assert sorted([*train, *valid]) == list(range(len(codes)))
+    assert len(valid) >= 1
+    assert set(codes[train]) == set(codes)
+    assert len(valid) <= max(1, round(fraction * len(codes)))
+    share = np.bincount(codes[valid], minlength=len(counts))
+    assert (share <= counts * fraction + 1 + len(counts)).all()
+
+
+def test_thirty_percent_of_each_class() -> None:
+    codes = np.repeat([0, 1], [700, 300])
+    _, valid = by_fraction(codes, 1000, Split().fraction, np.random.default_rng(0))
+    assert np.bincount(codes[valid]) == pytest.approx([210, 90], abs=1)
+
+
+def test_a_regression_is_divided_without_classes() -> None:
+    train, valid = by_fraction(None, 10, 0.3, np.random.default_rng(0))
+    assert (len(train), len(valid)) == (7, 3)
+    with pytest.raises(InputError, match="got 1 that cannot be divided"):
+        by_fraction(None, 1, 0.3, np.random.default_rng(0))
+
+
+@given(classes, fractions, seeds)
+def test_groups_stay_together(groups: np.ndarray, fraction: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    if groups.max() == 0:
+        with pytest.raises(InputError, match="`group` must have at least two groups, got one"):
+            by_groups(groups, fraction, rng)
+        return
+    train, valid = by_groups(groups, fraction, rng)
+    assert sorted([*train, *valid]) == list(range(len(groups)))
+    assert len(train)
+    assert len(valid)
+    assert not set(groups[train]) & set(groups[valid])
+
+
+def test_many_groups_come_near_to_the_fraction() -> None:
+    groups = np.repeat(np.arange(100), np.random.default_rng(0).integers(1, 20, 100))
+    _, valid = by_groups(groups, 0.3, np.random.default_rng(1))
+    assert len(valid) / len(groups) == pytest.approx(0.3, abs=0.01)
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=60).map(np.array), fractions)
+def test_validation_is_later_than_training(time: np.ndarray, fraction: float) -> None:
+    train, valid = by_time(time, fraction)
+    assert sorted([*train, *valid]) == list(range(len(time)))
+    assert len(train)
+    assert len(valid)
+    if len(set(time.tolist())) > 1:
+        assert time[train].max() < time[valid].min()
+
+
+def test_the_latest_rows_are_as_many_as_the_fraction_says() -> None:
+    train, valid = by_time(np.arange(10)[::-1], 0.3)
+    assert (train.tolist(), valid.tolist()) == ([3, 4, 5, 6, 7, 8, 9], [0, 1, 2])
+    with pytest.raises(InputError, match="rows for training and for validation, got 1"):
+        by_time(np.array([1]), 0.3)
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan"), "0.3", None, True])
+def test_a_fraction_is_between_0_and_1(fraction: float) -> None:
+    with pytest.raises(InputError, match="`fraction` must be between 0 and 1, got"):
+        Split(fraction)

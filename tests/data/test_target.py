@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pydaub import InputError
+from pydaub.data.columns import series
+from pydaub.data.target import encoded, labels_from_json, labels_to_json
+
+CAT = pd.Categorical(["b", "a", "b", "a"], categories=["z", "b", "a"])
+DAY, LATER = date(2020, 1, 1), date(2020, 1, 2)
+NOON, NIGHT = datetime(2020, 1, 1, 12), datetime(2020, 1, 1, 23, 59, 59, 123456)  # noqa: DTZ001  # labels have no zone
+
+LABELS = [
+    (["b", "a", "b", "a"], ("a", "b"), str),
+    (np.array(["b", "a", "b", "a"]), ("a", "b"), str),
+    (pd.Series(["b", "a", "b", "a"], index=[9, 9, 8, 8]), ("a", "b"), str),
+    (CAT, ("a", "b"), str),
+    (pl.Series(["b", "a", "b", "a"]), ("a", "b"), str),
+    (pl.Series(["b", "a", "b", "a"], dtype=pl.Categorical), ("a", "b"), str),
+    ([2, 1, 2, 1], (1, 2), int),
+    (np.array([2, 1, 2, 1], dtype=np.uint8), (1, 2), int),
+    (pd.Series([2, 1, 2, 1], dtype="Int64"), (1, 2), int),
+    (pd.Categorical([2, 1, 2, 1]), (1, 2), int),
+    ([2.0, 1.0, 2.0, 1.0], (1.0, 2.0), float),
+    ([0.3, 0.1, 0.3, 0.1], (0.1, 0.3), float),
+    ([True, False, True, False], (False, True), bool),
+    (pd.Series([True, False, True, False], dtype=object), (False, True), bool),
+    (pd.Series([True, False, True, False], dtype="boolean"), (False, True), bool),
+    ([LATER, DAY, LATER, DAY], (DAY, LATER), date),
+    ([NIGHT, NOON, NIGHT, NOON], (NOON, NIGHT), datetime),
+    (pd.Series([NIGHT, NOON, NIGHT, NOON]).dt.tz_localize("UTC"), (NOON, NIGHT), datetime),
+]
+
+
+@pytest.mark.parametrize(("y", "classes", "kind"), LABELS)
+def test_labels_of_any_type_come_back_sorted_and_as_they_were(y: Any, classes: tuple[Any, ...], kind: type) -> None:
+    target = encoded(series(y, "y"), "classification", "y")
+    assert target.numbers.tolist() == [1, 0, 1, 0]
+    assert tuple(target.labels.tolist()) == classes
+    assert {type(label) for label in target.labels.tolist()} == {kind}
+    again = labels_from_json(json.loads(json.dumps(labels_to_json(target.labels))))
+    assert again.dtype == target.labels.dtype
+    assert again.tolist() == target.labels.tolist()
+
+
+def test_rows_without_a_target_are_told() -> None:
+    target = encoded(series(["a", None, "b", "a", "b"], "y"), None, "y")
+    assert target.present.tolist() == [True, False, True, True, True]
+    assert target.numbers.tolist() == [0, 1, 0, 1]
+
+
+def test_numbers_stay_numbers_in_a_regression() -> None:
+    target = encoded(series([1, 5, None, 2], "y"), "regression", "y")
+    assert target.numbers.tolist() == [1.0, 5.0, 2.0]
+    assert not target.labels.size
+    assert encoded(series([True, False], "y"), "regression", "y").numbers.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "message"),
+    [
+        (["a"] * 9, None, "`y` must have at least two classes, got only 'a'"),
+        ([None] * 9, None, "`y` must have values, got 9 rows without one"),
+        ([f"u{i}" for i in range(9)], None, "classes of several rows, got 9 in 9 rows: it looks like an identifier"),
+        (np.arange(100), "classification", "it looks like an identifier. Name another target, or task regression"),
+        (["a", "b"] * 5, "regression", "`y` must be numbers for a regression, got 'a'. Is it a class"),
+        (["1", "2"] * 5, "regression", "`y` must be numbers for a regression, got '1'"),
+        (pd.Categorical(["a", "b"] * 5), "regression", "`y` must be numbers for a regression, got 'a'"),
+        (pd.date_range("2020-01-01", periods=5), "regression", "`y` must be numbers for a regression"),
+        ([1.5, np.inf, -np.inf], None, "`y` must be finite, got 2 infinite values"),
+        ([1.0, np.inf] * 5, "classification", "`y` must be finite, got infinite labels"),
+        ([1, "a"] * 5, None, "`y` must be labels of one type: text, numbers, bools or dates, got int and str"),
+        ([b"a", b"b"] * 5, None, "labels of one type: .*, got bytes"),
+        ([{1}, {2}] * 5, None, "`y` must be labels, got .1.: unhashable"),
+        ([10**30, 1] * 5, "classification", "`y` must be numbers of at most 64 bits"),
+        (np.array([1, 2] * 5, dtype=complex), "classification", "text, numbers, bools or dates, got complex"),
+        ([1, 2] * 5, "clustering", "`task` must be classification or regression, got 'clustering'"),
+        ([datetime(2020, 1, 1, tzinfo=UTC), 3] * 5, None, "labels of one type"),
+    ],
+)
+def test_a_target_that_cannot_be_learned(y: Any, task: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        encoded(series(y, "y"), task, "y")
