@@ -1,0 +1,196 @@
+"""Learners that people bring: a list of them, an estimator with parameters to combine, or a Python file."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import cloudpickle
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+from pydaub.errors import InputError
+from pydaub.learners.base import Estimator, Learner, Portfolio
+from pydaub.records import whole
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from pydaub.data.schema import Schema
+
+SHAPES: Final = "a list of (name, estimator) pairs, a list of Learner, or a dict of estimators by name"
+
+
+def listed(pairs: Any) -> Portfolio:  # noqa: ANN401  # what people give may be anything
+    """Return the portfolio of a list of (name, estimator) pairs, a list of `Learner`, or a dict by name.
+
+    >>> from sklearn.svm import SVC
+    >>> list(listed([("soft", SVC(C=0.1)), ("hard", SVC(C=100))]))
+    ['soft', 'hard']
+    """
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable) or hasattr(pairs, "fit"):
+        raise InputError(f"`learners` must be {SHAPES}, got {_short(pairs)}.")
+    items = list(pairs.items()) if isinstance(pairs, Mapping) else list(pairs)
+    if not items:
+        raise InputError(f"`learners` must be {SHAPES}, got an empty {type(pairs).__name__}. Name at least one.")
+    portfolio: Portfolio = {}
+    for item in items:
+        learner = _learner(item)
+        if learner.name in portfolio:
+            raise InputError(f"Each learner must have a name of its own, got {learner.name!r} twice. Rename one.")
+        portfolio[learner.name] = learner
+    return portfolio
+
+
+def _learner(item: Any) -> Learner:  # noqa: ANN401  # what people give may be anything
+    match item:
+        case Learner():
+            return item
+        case (name, Learner() as learner):
+            return Learner(name, learner.estimator, learner.description)
+        case (name, estimator):
+            return Learner(name, estimator)
+        case _:
+            hint = "Give it a name: (name, estimator)" if hasattr(item, "fit") else "Give pairs"
+            raise InputError(f"`learners` must be {SHAPES}, got {_short(item)} in it. {hint}.")
+
+
+def _short(value: object, width: int = 60) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int = 10, seed: int = 0) -> Portfolio:  # noqa: ANN401  # what people give may be anything
+    """Return a learner for each combination of parameters, named like `svc C=1 gamma=scale`.
+
+    `grid_or_distributions` is a dict (or a list of dicts) from parameters to lists of values: each combination is
+    a learner. Where one has a distribution (anything with `rvs`), `n_iter` combinations are drawn instead.
+
+    >>> from sklearn.svm import SVC
+    >>> list(combinations(SVC(), {"C": [1, 10], "gamma": ["scale"]}))
+    ['svc C=1 gamma=scale', 'svc C=10 gamma=scale']
+    """
+    base = Learner("estimator", estimator).estimator
+    count, state = whole(n_iter, "n_iter"), whole(seed, "seed")
+    if count < 1 or not 0 <= state < 2**32:
+        raise InputError(f"`n_iter` must be at least 1 and `seed` a whole number from 0, got {count} and {state}.")
+    tables = [grid_or_distributions] if isinstance(grid_or_distributions, Mapping) else grid_or_distributions
+    _check_parameters(base, tables)
+    drawn = any(hasattr(values, "rvs") for table in tables for values in table.values())
+    try:
+        found = list(ParameterSampler(tables, count, random_state=state) if drawn else ParameterGrid(tables))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`grid_or_distributions` must have a list of values for each parameter: {str(error).rstrip('.')}."
+        ) from error
+    different = {repr(sorted(settings.items())): settings for settings in found}.values()
+    name = _kind(base)
+    names = [_named(name, settings, _brief) for settings in different]
+    if len(set(names)) < len(names):
+        names = [_named(name, settings, repr) for settings in different]
+    return listed([(name, clone(base).set_params(**settings)) for name, settings in zip(names, different, strict=True)])
+
+
+def _check_parameters(estimator: Estimator, tables: Any) -> None:  # noqa: ANN401  # what people give may be anything
+    if not isinstance(tables, list | tuple) or not tables or not all(isinstance(table, Mapping) for table in tables):
+        raise InputError(
+            f"`grid_or_distributions` must be a dict of parameters to lists of values, got {_short(tables)}."
+        )
+    known = sorted(estimator.get_params())
+    for parameter in (parameter for table in tables for parameter in table):
+        if parameter not in known:
+            raise InputError(
+                f"`grid_or_distributions` must name parameters of {type(estimator).__name__}, got {parameter!r}. "
+                f"It has {', '.join(known)}."
+            )
+
+
+def _kind(estimator: Estimator) -> str:
+    """Return the name of the class; of a pipeline, that of its last step."""
+    while hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    return type(estimator).__name__.lower()
+
+
+def _named(name: str, settings: Mapping[str, object], shown: Callable[[object], str]) -> str:
+    return " ".join([name, *(f"{key.rpartition('__')[2]}={shown(value)}" for key, value in settings.items())])
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.3g}"
+    if hasattr(value, "get_params"):
+        return _kind(value)
+    return getattr(value, "__name__", None) or str(value)
+
+
+def from_file(path: str | Path, schema: Schema) -> Portfolio:
+    """Return the learners of a Python file, which is run.
+
+    It defines `learners`: what `listed` takes, or a function of nothing or of the schema that returns such. A
+    function of the schema can have `pydaub.learners.encoded` put the preprocessing in front. Classes of the file
+    travel to other processes with the learners; other files of its folder do not.
+    """
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"`learners` must name a readable Python file, got {path}: {error.strerror}.") from error
+    module = _run(file, content)
+    if not hasattr(module, "learners"):
+        raise InputError(f"{path} must define `learners`, got a file without. Set it to {SHAPES}.")
+    given = module.learners
+    if inspect.isroutine(given):
+        given = _called(file, given, schema)
+    try:
+        return listed(given)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _run(file: Path, content: bytes) -> ModuleType:
+    """Return the file as a module of a name of its own, so that it hides no other module and none hides it."""
+    digest = blake2b(str(file.resolve()).encode() + b"\0" + content, digest_size=8).hexdigest()
+    name = f"pydaub_learners_{digest}"
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"`learners` must name a Python file, got {file}. Give it the extension .py.")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # where pickle looks for the classes of the file
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise InputError(_blamed(file, error)) from error
+    cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def _called(file: Path, function: Callable[..., object], schema: Schema) -> object:
+    try:
+        wanted = len(inspect.signature(function).parameters)
+    except ValueError:
+        wanted = 0
+    if wanted > 1:
+        raise InputError(f"`learners` in {file} must take nothing or the schema, got a function of {wanted}.")
+    try:
+        return function(schema) if wanted else function()
+    except (Exception, SystemExit) as error:
+        raise InputError(_blamed(file, error)) from error
+
+
+def _blamed(file: Path, error: BaseException) -> str:
+    """Return what went wrong in a person's file and in which line of it."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        lines.append(error.lineno)
+    line = f", line {lines[-1]}" if lines else ""
+    what = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{file}{line} must run without an error, got {type(error).__name__}: {' '.join(what.split())}."

@@ -1,0 +1,85 @@
+"""Small rows of each form that a portfolio must take, and the schema that goes with them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy.sparse import csr_array
+
+from pydaub.data.schema import Column, Schema, Task
+
+FORMS = ("matrix", "missing", "unknown", "sparse", "frame", "polars", "numbers")
+
+
+class Rows(NamedTuple):
+    schema: Schema
+    X: Any
+    y: Any
+    new: Any  # rows to predict, with values that X has not
+
+
+def made(form: str, task: Task = "classification", rows: int = 40, width: int = 4, classes: int = 2) -> Rows:
+    """Return rows in which something can be learnt, and some new ones."""
+    random = np.random.default_rng(7)
+    total = rows + 15
+    values = random.normal(size=(total, width))
+    values[:, -1] = 3.0  # constant
+    signal = values[:, 0] + 0.1 * random.normal(size=total)
+    if task == "regression":
+        y: Any = 1000.0 + 50 * signal
+        labels: tuple[Any, ...] = ()
+    else:
+        names = np.array([f"class {letter}" for letter in "abcdefg"])
+        y = names[np.argsort(np.argsort(signal)) * classes // total]
+        labels = tuple(names[:classes])
+    X, columns = _formed(form, values, random)
+    width = X.shape[1]
+    kind: Any = {"missing": "matrix", "unknown": "matrix", "polars": "frame", "numbers": "frame"}.get(form, form)
+    return Rows(Schema(kind, task, width, columns, labels), X[:rows], y[:rows], X[rows:])
+
+
+def _formed(form: str, values: Any, random: Any) -> tuple[Any, tuple[Column, ...]]:
+    columns = tuple(Column(f"x[{index}]", "numeric") for index in range(values.shape[1]))
+    match form:
+        case "matrix":
+            return values.astype(np.float32), columns
+        case "missing" | "unknown":
+            values[::7, 1] = np.nan
+            missing = tuple(Column(column.name, "numeric", missing=1) for column in columns)
+            return values, missing if form == "missing" else ()
+        case "sparse":
+            values[np.abs(values) < 0.5] = 0
+            return csr_array(values), ()
+        case "numbers":  # only numbers, and names that the boosting libraries refuse
+            values[::7, 1] = np.nan
+            return pd.DataFrame(values, columns=[column.name for column in columns]), columns
+        case _:
+            frame, kinds = _mixed(values, random)
+            return (pl.from_pandas(frame) if form == "polars" else frame), (*columns, *kinds)
+
+
+def _mixed(values: Any, random: Any) -> tuple[pd.DataFrame, tuple[Column, ...]]:
+    total = len(values)
+    frame = pd.DataFrame({f"x[{index}]": values[:, index] for index in range(values.shape[1])})
+    frame.iloc[::6, 1] = np.nan
+    words = np.array(["red wine", "white wine with fish", "strong beer", "dark beer and bread"])
+    frame["colour"] = pd.Series(random.choice(["red", "green", "blue"], total)).where(values[:, 0] < 1.5, None)
+    frame.loc[total - 3 :, "colour"] = "new"
+    frame["code"] = pd.Categorical(random.choice(["A", "B", "C"], total))
+    frame["flag"] = values[:, 1] > 0
+    frame["day"] = pd.Timestamp("2024-02-03") + pd.to_timedelta(random.integers(0, 10_000, total), unit="h")
+    frame.loc[::9, "day"] = pd.NaT
+    frame["written"] = pd.Series([f"2024-0{month}-11" for month in random.integers(1, 9, total)], dtype=object)
+    frame["note"] = pd.Series(random.choice(words, total)).where(random.random(total) < 0.9, None)
+    kinds = {
+        "colour": "categorical",
+        "code": "categorical",
+        "flag": "boolean",
+        "day": "date",
+        "written": "date",
+        "note": "text",
+    }
+    return frame, tuple(Column(name, kind, missing=1) for name, kind in kinds.items())  # type: ignore[arg-type]  # they are kinds
