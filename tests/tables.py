@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import random
     from pathlib import Path
 
+    from pydaub import Engine
+
 RATIOS = ("1.1", "1.25", "1.5", "2", "2.7", "3")
 
 
@@ -72,3 +74,10 @@ def write_csv(table: Table, path: Path) -> Path:
                 row += ["", "", outcome.seconds, f"{outcome.kind}: {outcome.message}"]
             writer.writerow(row)
     return path
+
+
+def collected(engine: Engine) -> tuple[Allocation, Outcome]:
+    """Wait for an evaluation without a limit: there is always one."""
+    done = engine.collect()
+    assert done is not None
+    return done

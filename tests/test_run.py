@@ -242,9 +242,9 @@ SLOW_RUN = """
     from pydaub import Daub, Journal, Schedule, Table, TableEngine, run
     table = Table.read(sys.argv[1])
     class Slow(TableEngine):
-        def collect(self):
+        def collect(self, timeout=None):
             time.sleep(0.003)
-            return super().collect()
+            return super().collect(timeout)
     strategy = Daub(table.learners, Schedule(table.sizes))
     with Journal(sys.argv[2], strategy.settings) as journal:
         run(strategy, Slow(table, 3), journal)

@@ -15,12 +15,24 @@ from pydaub.errors import (
     JournalError,
     JournalLocked,
     JournalMismatch,
+    NothingMeasured,
     ProtocolError,
     PydaubError,
     RefusedAllocation,
 )
 from pydaub.journal import Journal
-from pydaub.records import Allocation, Asked, Evaluated, Failure, Measurement, Outcome, Selected, Started
+from pydaub.records import (
+    Allocation,
+    Asked,
+    Evaluated,
+    Failure,
+    Measurement,
+    Outcome,
+    Selected,
+    Started,
+    Stopped,
+    Submitted,
+)
 from pydaub.run import Result, Step, run
 from pydaub.schedule import PAPER_SIZES, Schedule
 from pydaub.strategies import STRATEGIES, Daub, Elimination, Full, Halving, Strategy, Subset
@@ -50,6 +62,7 @@ __all__ = [
     "JournalMismatch",
     "Measurement",
     "NonIncreasing",
+    "NothingMeasured",
     "Outcome",
     "ProtocolError",
     "PydaubError",
@@ -61,7 +74,9 @@ __all__ = [
     "SlopeBound",
     "Started",
     "Step",
+    "Stopped",
     "Strategy",
+    "Submitted",
     "Subset",
     "Table",
     "TableEngine",

@@ -6,7 +6,8 @@
     ├── InputError (also a ValueError)        what a person gave does not hold; nothing has been done yet
     │   └── RefusedAllocation                 an engine cannot evaluate this allocation
     ├── ProtocolError (also a RuntimeError)   ask and tell were called out of turn
-    ├── AllLearnersFailed                     no learner is left; lists the failures, grouped
+    ├── AllLearnersFailed (also a ValueError) no learner is left; lists the failures, grouped
+    ├── NothingMeasured                       the time limit passed before there was a first measurement
     └── JournalError                          the record of a run cannot be used; it is left as it was
         ├── JournalLocked                     another process is writing it
         ├── JournalDamaged                    a complete line in it is no event
@@ -52,7 +53,7 @@ class ProtocolError(PydaubError, RuntimeError):
     """`ask` and `tell` were called out of turn."""
 
 
-class AllLearnersFailed(PydaubError):
+class AllLearnersFailed(PydaubError, ValueError):
     """No learner is left to train.
 
     `failures` holds each learner's failure; the message groups the learners that failed in the same way. Raised
@@ -68,6 +69,14 @@ class AllLearnersFailed(PydaubError):
 
     def __reduce__(self) -> tuple[type[AllLearnersFailed], tuple[dict[str, Reason]]]:
         return type(self), (self.failures,)  # it is made of the failures, not of the message
+
+
+class NothingMeasured(PydaubError):
+    """The time limit passed before any learner had been measured. `result` is what the run has done up to then."""
+
+    def __init__(self, result: Any = None) -> None:  # noqa: ANN401  # a `Result`, which stands above this file
+        self.result = result
+        super().__init__("`time_limit` must leave time for at least one measurement. Resume the run with a longer one.")
 
 
 class JournalError(PydaubError):

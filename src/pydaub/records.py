@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -40,15 +40,22 @@ class Allocation:
 class Measurement:
     """What training on an allocation gave. Scores are finite and higher is better.
 
-    A score that is no number is not a measurement but a `Failure`.
+    A score that is no number is not a measurement but a `Failure`. `metrics` are further figures by name, which no
+    strategy looks at.
     """
 
     train_score: float
     valid_score: float
     seconds: float
+    metrics: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
+        if self.metrics:
+            checked = {str(name): float(_number(value, name)) for name, value in self.metrics.items()}
+            object.__setattr__(
+                self, "metrics", {name: value for name, value in checked.items() if math.isfinite(value)}
+            )
         plain = type(train) is type(valid) is type(seconds) is float
         if plain and -LARGEST <= train <= LARGEST and -LARGEST <= valid <= LARGEST and 0 <= seconds <= LARGEST:
             return  # as nearly always
@@ -100,6 +107,13 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Submitted:
+    """An evaluation began: of what was asked, or of a guess."""
+
+    allocation: Allocation
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluated:
     """An outcome came in, `clock` seconds after the run began."""
 
@@ -115,7 +129,15 @@ class Selected:
     learner: str
 
 
-Event: TypeAlias = Started | Asked | Evaluated | Selected
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The run ended, `clock` seconds after it began, before its strategy was done; it can be resumed."""
+
+    reason: str
+    clock: float
+
+
+Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Stopped
 
 
 def to_json(event: Event) -> dict[str, Any]:
@@ -127,19 +149,23 @@ def to_json(event: Event) -> dict[str, Any]:
             # A bound can be infinite as long as nothing is known of the slope; JSON has no such number.
             known = None if bound is None or math.isinf(bound) else float(bound)
             return {"kind": "asked", "learner": learner, "size": size, "bound": known}
+        case Submitted(Allocation(learner, size)):
+            return {"kind": "submitted", "learner": learner, "size": size}
         case Evaluated(Allocation(learner, size), outcome, clock):
             return {
                 "kind": "evaluated",
                 "learner": learner,
                 "size": size,
-                **_outcome_to_json(outcome),
+                **outcome_to_json(outcome),
                 "clock": float(clock),
             }
         case Selected(learner):
             return {"kind": "selected", "learner": learner}
+        case Stopped(reason, clock):
+            return {"kind": "stopped", "reason": reason, "clock": float(clock)}
 
 
-def from_json(fields: Mapping[str, Any]) -> Event | None:
+def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # one for each kind
     """Return the event that `to_json` wrote, or None where the kind is not known here.
 
     Raises KeyError, TypeError or InputError where a known kind lacks what it needs.
@@ -151,30 +177,37 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:
             bound = fields["bound"]
             known = None if bound is None else _number(bound, "bound")
             return Asked(Allocation(fields["learner"], fields["size"]), known)
+        case "submitted":
+            return Submitted(Allocation(fields["learner"], fields["size"]))
         case "evaluated":
             allocation = Allocation(fields["learner"], fields["size"])
-            return Evaluated(allocation, _outcome_from_json(fields), _number(fields["clock"], "clock"))
+            return Evaluated(allocation, outcome_from_json(fields), _number(fields["clock"], "clock"))
         case "selected":
             return Selected(Allocation(fields["learner"], 1).learner)
+        case "stopped":
+            return Stopped(str(fields["reason"]), _number(fields["clock"], "clock"))
         case _:
             return None
 
 
-def _outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """Return the fields of an outcome; those of a failure are its kind, its message and its seconds."""
     if isinstance(outcome, Measurement):
         return {
             "train_score": float(outcome.train_score),
             "valid_score": float(outcome.valid_score),
             "seconds": float(outcome.seconds),
+            **({"metrics": dict(outcome.metrics)} if outcome.metrics else {}),
         }
     return {"failure": outcome.kind, "message": outcome.message, "seconds": float(outcome.seconds)}
 
 
-def _outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
+def outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
+    """Return the outcome that `outcome_to_json` wrote."""
     if "failure" in fields:
         return Failure(fields["failure"], fields["message"], fields["seconds"])
-    return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"])
+    metrics = fields.get("metrics", {})
+    return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"], dict(metrics))
 
 
 def parsed(kind: Callable[[str], T], text: str) -> T:

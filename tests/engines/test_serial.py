@@ -6,19 +6,20 @@ from typing import Any
 import pytest
 
 from pydaub import Allocation, Daub, Failure, Measurement, Outcome, Schedule, SerialEngine, run
+from tables import collected
 
 A = Allocation("tree", 500)
 
 
-def collected(evaluate: Any) -> Outcome:
+def outcome_of(evaluate: Any) -> Outcome:
     engine = SerialEngine(evaluate)
     engine.submit(A)
-    return engine.collect()[1]
+    return collected(engine)[1]
 
 
 def test_what_the_function_returns_is_the_outcome() -> None:
     for outcome in (Measurement(0.9, 0.8, 0.1), Failure("timeout", "over 60 s", 60.0)):
-        assert collected(lambda _, outcome=outcome: outcome) == outcome
+        assert outcome_of(lambda _, outcome=outcome: outcome) == outcome
 
 
 def test_whatever_a_learner_does_wrong_is_a_failure() -> None:
@@ -38,7 +39,7 @@ def test_whatever_a_learner_does_wrong_is_a_failure() -> None:
         (lambda _: None, "a Measurement or a Failure must be returned, got None"),
         ("nonsense", "TypeError: 'str' object is not callable"),
     ):
-        outcome = collected(evaluate)
+        outcome = outcome_of(evaluate)
         assert isinstance(outcome, Failure)
         assert (outcome.kind, outcome.message) == ("error", message)
 
@@ -47,7 +48,7 @@ def test_a_failure_takes_no_longer_than_the_engine_has_lived() -> None:
     for evaluate in (lambda _: 1 / 0, lambda _: None):
         engine = SerialEngine(evaluate)  # type: ignore[arg-type]  # nonsense, on purpose
         engine.submit(A)
-        assert 0 <= engine.collect()[1].seconds <= engine.clock
+        assert 0 <= collected(engine)[1].seconds <= engine.clock
 
 
 def test_the_person_may_stop_it() -> None:

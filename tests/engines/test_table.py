@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pydaub import Allocation, Failure, InputError, Measurement, RefusedAllocation, Table, TableEngine
+from tables import collected
 
 HEADER = "learner,size,train_score,valid_score,seconds\n"
 
@@ -126,13 +127,13 @@ def test_the_virtual_clock() -> None:
     engine.submit(Allocation("a", 10))
     engine.submit(Allocation("b", 10))
     assert (engine.free, engine.clock) == (0, 0.0)
-    assert engine.collect()[0].learner == "b"
+    assert collected(engine)[0].learner == "b"
     assert (engine.free, engine.clock) == (1, 2.0)
     engine.submit(Allocation("c", 10))
-    assert engine.collect()[0].learner == "c"
+    assert collected(engine)[0].learner == "c"
     assert engine.clock == 4.0
     engine.submit(Allocation("d", 10))
-    assert [engine.collect()[0].learner for _ in range(2)] == ["a", "d"], "at the same moment: as submitted"
+    assert [collected(engine)[0].learner for _ in range(2)] == ["a", "d"], "at the same moment: as submitted"
     assert (engine.free, engine.clock) == (2, 5.0)
 
 

@@ -26,8 +26,8 @@ class Engine(Protocol):
     def submit(self, allocation: Allocation) -> None:
         """Begin an evaluation, or raise RefusedAllocation, with no effect, where it cannot be evaluated."""
 
-    def collect(self) -> tuple[Allocation, Outcome]:
-        """Wait for one of the evaluations that were begun."""
+    def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
+        """Wait for one of the evaluations that were begun; None where none ended in so many seconds of the clock."""
 
     def close(self) -> None:
         """End whatever still runs."""

@@ -45,10 +45,15 @@ class SerialEngine:
             raise ProtocolError(f"`submit` must wait until {self._waiting} has been collected.")
         self._waiting = allocation
 
-    def collect(self) -> tuple[Allocation, Outcome]:
-        """Evaluate now, and return when it is done."""
+    def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
+        """Evaluate now, and return when it is done: what runs in this process cannot be cut short.
+
+        With no seconds left, nothing is begun.
+        """
         if self._waiting is None:
             raise ProtocolError("`collect` must follow a `submit`: nothing is running.")
+        if timeout is not None and timeout <= 0:
+            return None
         allocation = self._waiting
         began = time.monotonic()
         try:

@@ -142,10 +142,13 @@ class TableEngine:
         self._submitted += 1
         heapq.heappush(self._running, (self._clock + outcome.seconds, self._submitted, allocation, outcome))
 
-    def collect(self) -> tuple[Allocation, Outcome]:
-        """Let the clock run to the next evaluation that ends."""
+    def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
+        """Let the clock run to the next evaluation that ends, or for so many virtual seconds."""
         if not self._running:
             raise ProtocolError("`collect` must follow a `submit`: nothing is running.")
+        if timeout is not None and self._running[0][0] > self._clock + max(timeout, 0.0):
+            self._clock += max(timeout, 0.0)
+            return None
         self._clock, _, allocation, outcome = heapq.heappop(self._running)
         return allocation, outcome
 
@@ -206,7 +209,8 @@ def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
             raise InputError(f"a line with a `failure` must leave its scores empty, got {','.join(numbers[:2])}.")
         kind, _, message = failure.partition(":")
         return allocation, Failure(kind.strip(), message.strip(), _finite("seconds", numbers[-1]))
-    return allocation, Measurement(*map(_finite, COLUMNS[2:], numbers))
+    train_score, valid_score, seconds = map(_finite, COLUMNS[2:], numbers)
+    return allocation, Measurement(train_score, valid_score, seconds)
 
 
 def _finite(column: str, text: str) -> float:

@@ -1,0 +1,154 @@
+"""Every evaluation in a process of its own, with limits that hold, several at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pydaub.errors import InputError, ProtocolError, RefusedAllocation
+from pydaub.nursery import Ended, Limits, Nursery
+from pydaub.records import Allocation, Failure, Outcome, outcome_from_json, whole
+from pydaub.reuse import can_go_on
+from pydaub.workbench import Workbench
+
+if TYPE_CHECKING:
+    from pydaub.evaluation import Task
+
+# Imported once by the server that workers are forked from; what a learner needs beyond that it imports itself.
+PRELOAD: Final = ("pydaub.workbench", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network")
+LAST: Final = "pydaub.evaluation:thread_controller"  # once all libraries with threads are there
+NO_LIMITS: Final = Limits()
+
+
+class ProcessEngine:
+    """An engine of `workers` processes. `folder` is where the task is laid out; `limits` are for each evaluation.
+
+    The fitted learner with the best score so far, and the best one of the full size, are kept in the folder.
+    """
+
+    def __init__(self, task: Task, workers: int, folder: Path, limits: Limits = NO_LIMITS) -> None:
+        self._workers = whole(workers, "workers")
+        if self._workers < 1:
+            raise InputError(f"`workers` must be at least 1, got {workers}.")
+        check_limits(limits)
+        self._task, self._limits = task, limits
+        self._learners = tuple(task.learners)
+        self._start = time.monotonic()
+        self._nursery: Nursery | None = Nursery("pydaub.workbench:evaluate_at", _preload(task))
+        self.bench = Workbench(Path(folder).resolve(), self._learners)
+        self._cannot_travel = self.bench.lay_out(task)
+        self._running: dict[int, Allocation] = {}
+        self._failed: list[tuple[Allocation, Outcome]] = []  # at once, without a worker
+        self._waits = {name for name, learner in task.learners.items() if self._goes_on(learner.estimator)}
+
+    def _goes_on(self, estimator: Any) -> bool:  # noqa: ANN401
+        return self._task.reuse and self._task.cv is None and can_go_on(estimator)
+
+    @property
+    def free(self) -> int:
+        """How many workers are idle."""
+        return self._workers - len(self._running) - len(self._failed)
+
+    @property
+    def clock(self) -> float:
+        """Seconds since the engine was made."""
+        return time.monotonic() - self._start
+
+    def submit(self, allocation: Allocation) -> None:
+        """Begin an evaluation; one that starts from a smaller sample's is refused until that has ended."""
+        if not self.free or self._nursery is None:
+            raise ProtocolError(f"`submit` must wait for a free worker: all {self._workers} are busy.")
+        if allocation.learner not in self._task.learners:
+            raise RefusedAllocation(f"`learner` must be one of the task's, got {allocation.learner!r}.")
+        if not 1 <= allocation.size <= self._task.data.full_size:
+            most = self._task.data.full_size
+            raise RefusedAllocation(f"`size` must be at most the {most} training rows, got {allocation.size}.")
+        if allocation.learner in self._cannot_travel:
+            self._failed.append((allocation, self._cannot_travel[allocation.learner]))
+            return
+        if allocation.learner in self._waits and any(
+            running.learner == allocation.learner and running.size < allocation.size
+            for running in self._running.values()
+        ):
+            raise RefusedAllocation(f"smaller sizes of {allocation.learner!r} must end before {allocation} begins.")
+        arguments = {
+            "folder": str(self.bench.folder),
+            "learners": self._learners,
+            "learner": allocation.learner,
+            "size": allocation.size,
+            "above": self.bench.best_score(self._task.data.full_size, allocation.size),
+        }
+        self._running[self._nursery.begin(arguments, self._limits)] = allocation
+
+    def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
+        """Wait for a worker to end, at most so many seconds."""
+        if self._failed:
+            return self._failed.pop(0)
+        if not self._running or self._nursery is None:
+            raise ProtocolError("`collect` must follow a `submit`: nothing is running.")
+        ended = self._nursery.wait(timeout)
+        if ended is None:
+            return None
+        self.bench.tidy(self._task.data.full_size)
+        return self._running.pop(ended.key), _outcome(ended)
+
+    def close(self) -> None:
+        """End every worker and wait until they are gone."""
+        self._running.clear()
+        self._failed.clear()
+        if self._nursery is not None:
+            self._nursery.close()
+            self._nursery = None
+
+
+def fit_in_worker(bench: Workbench, arguments: dict[str, Any], limits: Limits = NO_LIMITS) -> Failure | None:
+    """Call `workbench.fit_at` in a process of its own; return why it failed, if it did."""
+    nursery = Nursery("pydaub.workbench:fit_at", PRELOAD)
+    try:
+        nursery.begin({"folder": str(bench.folder), **arguments}, limits)
+        ended = nursery.wait()
+        return None if ended is None or ended.status == "ok" else Failure(ended.status, ended.message, ended.seconds)
+    finally:
+        nursery.close()
+
+
+def check_limits(limits: Limits) -> None:
+    """Refuse limits under which nothing could run."""
+    for name, limit in (("learner_timeout", limits.seconds), ("learner_memory", limits.memory)):
+        if limit is not None and not 0 < limit < float("inf"):
+            raise InputError(f"`{name}` must be more than 0, got {limit}. Leave it out for no limit.")
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def available_memory() -> int | None:
+    """Return how many bytes of memory are to be had, by the system or by a container's limit; None if neither says."""
+    found = []
+    with suppress(OSError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # not there, or "max"
+            found.append(int(Path(path).read_text()))
+    return min(found, default=None)
+
+
+def _preload(task: Task) -> list[str]:
+    """Return what the server should import: also the packages that the learners come from."""
+    packages = {type(learner.estimator).__module__.partition(".")[0] for learner in task.learners.values()}
+    return [*PRELOAD, *sorted(packages - {"sklearn", "pydaub", "__main__", "builtins"}), LAST]
+
+
+def _outcome(ended: Ended) -> Outcome:
+    if ended.status != "ok":
+        return Failure(ended.status, ended.message, ended.seconds)
+    fields = ended.value
+    if "metrics" in fields:
+        fields["metrics"]["peak_mb"] = round(ended.peak_mb, 1)
+    return outcome_from_json(fields)

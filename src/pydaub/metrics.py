@@ -1,0 +1,121 @@
+"""Figures that are recorded beside the score, from predictions that are made once.
+
+scikit-learn has all of them, but checks its input anew for each, which takes longer than many a learner's training on
+a small sample. Its own results are what the tests compare with.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+# Their prediction is the class with the highest probability, and making both takes twice as long as one.
+BY_PROBABILITY = (KNeighborsClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
+
+
+class Predictions:
+    """A fitted learner that predicts the same rows only once; everything else is the learner's own."""
+
+    def __init__(self, fitted: Any) -> None:
+        self._fitted = fitted
+        self._known: dict[tuple[str, int], Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__sklearn_tags__":
+            raise AttributeError(name)
+        value = getattr(self._fitted, name)
+        if name not in ("predict", "predict_proba", "decision_function"):
+            return value
+
+        def remembered(X: Any) -> Any:
+            key = (name, id(X))
+            if key not in self._known:
+                self._known[key] = self._predicted(X) if name == "predict" else value(X)
+            return self._known[key]
+
+        remembered.__name__ = name  # scikit-learn looks at it
+        return remembered
+
+    def _predicted(self, X: Any) -> Any:
+        last = self._fitted.steps[-1][1] if isinstance(self._fitted, Pipeline) else self._fitted
+        if type(last) in BY_PROBABILITY and ("predict_proba", id(X)) in self._known:
+            return last.classes_[np.argmax(self._known["predict_proba", id(X)], axis=1)]
+        return self._fitted.predict(X)
+
+
+def classification_metrics(fitted: Any, X: Any, y: Array, classes: Array) -> dict[str, float]:
+    """Return accuracy, precision, recall and f1, and where there are probabilities auc and log_loss.
+
+    Precision, recall and f1 are plain means over classes. `classes` are all labels, sorted. For more than two, auc is
+    the mean over each class against the rest.
+    """
+    probabilities = fitted.predict_proba(X) if hasattr(fitted, "predict_proba") else None
+    truth, predicted = np.searchsorted(classes, y), _codes(fitted.predict(X), classes)
+    found = _by_class(truth, predicted, len(classes))
+    if probabilities is not None:
+        aligned = np.zeros((len(y), len(classes)))
+        aligned[:, _codes(fitted.classes_, classes)] = probabilities
+        found["log_loss"] = _log_loss(truth, aligned)
+        found["auc"] = _auc(truth, aligned)
+    elif len(classes) == 2 and hasattr(fitted, "decision_function"):  # noqa: PLR2004  # a decision between two
+        found["auc"] = _area(truth == 1, fitted.decision_function(X))
+    return found
+
+
+def regression_metrics(fitted: Any, X: Any, y: Array) -> dict[str, float]:
+    """Return r2, mean_absolute_error and root_mean_squared_error."""
+    errors = np.asarray(fitted.predict(X), dtype=float).ravel() - y
+    spread = float(np.sum((y - np.mean(y)) ** 2))
+    return {
+        "r2": 1.0 - float(np.sum(errors**2)) / spread if spread else float("nan"),
+        "mean_absolute_error": float(np.mean(np.abs(errors))),
+        "root_mean_squared_error": float(np.sqrt(np.mean(errors**2))),
+    }
+
+
+def _codes(labels: Any, classes: Array) -> Array:
+    """Return the positions of labels among the classes."""
+    return np.searchsorted(classes, np.asarray(labels).ravel())
+
+
+def _by_class(truth: Array, predicted: Array, count: int) -> dict[str, float]:
+    confusion = np.bincount(truth * count + predicted, minlength=count * count).reshape(count, count)
+    right, actual, claimed = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
+    seen = (actual + claimed) > 0  # a class that is neither there nor predicted says nothing
+    precision = right[seen] / np.maximum(claimed[seen], 1)
+    recall = right[seen] / np.maximum(actual[seen], 1)
+    f1 = 2 * right[seen] / (actual + claimed)[seen]
+    return {
+        "accuracy": float(right.sum() / len(truth)),
+        "precision": float(precision.mean()),
+        "recall": float(recall.mean()),
+        "f1": float(f1.mean()),
+    }
+
+
+def _log_loss(truth: Array, probabilities: Array) -> float:
+    totals = probabilities.sum(axis=1)
+    right = probabilities[np.arange(len(truth)), truth] / np.where(totals > 0, totals, 1.0)
+    return float(-np.mean(np.log(np.clip(right, np.finfo(float).eps, 1.0))))
+
+
+def _auc(truth: Array, probabilities: Array) -> float:
+    columns = [1] if probabilities.shape[1] == 2 else range(probabilities.shape[1])  # noqa: PLR2004  # two have one curve
+    areas = [_area(truth == column, probabilities[:, column]) for column in columns]
+    return float(np.mean(areas))
+
+
+def _area(positive: Array, scores: Array) -> float:
+    """Return the share of pairs, one of each side, that are in the right order; nan where a side is empty."""
+    count = int(positive.sum())
+    pairs = count * (len(positive) - count)
+    if not pairs:
+        return float("nan")
+    return float((rankdata(scores)[positive].sum() - count * (count + 1) / 2) / pairs)

@@ -1,0 +1,134 @@
+"""A task on the disk: what workers map and load, and what they leave for each other and for the end.
+
+::
+
+    FOLDER/
+      data/                       the prepared rows, mapped by every worker
+      task.pkl                    scoring, folds, seed, ...
+      learners/3.pkl              the fourth learner, by value
+      learned/3-750.pkl           what it learned on 750 rows, for larger sizes to start from
+      fitted/3-21500-0.91.pkl     it itself, fitted on 21,500 rows, with the validation score that it got
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from pydaub.data import Prepared
+from pydaub.evaluation import Task, evaluate, fitted_on
+from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Workbench:
+    """The folder of a task. `learners` are the names in their order: files are named by the position."""
+
+    def __init__(self, folder: Path, learners: tuple[str, ...]) -> None:
+        self.folder = folder
+        self._position = {name: position for position, name in enumerate(learners)}
+
+    def lay_out(self, task: Task) -> dict[str, Failure]:
+        """Write all that workers need; return the learners that cannot travel, and why."""
+        for part in ("learners", "learned", "fitted"):
+            (self.folder / part).mkdir(parents=True, exist_ok=True)
+        if not (self.folder / "data").exists():
+            task.data.save(self.folder / "data")
+        _write(self.folder / "task.pkl", cloudpickle.dumps(replace(task, data=None, learners={})))  # type: ignore[arg-type]  # each has its own file
+        failures = {}
+        for name, position in self._position.items():
+            try:
+                content = cloudpickle.dumps(task.learners[name])
+            except Exception as error:  # noqa: BLE001  # whatever its own pickling raises
+                failures[name] = Failure(
+                    "error", f"it cannot be pickled, as workers need: {type(error).__name__}: {error}"
+                )
+            else:
+                _write(self.folder / "learners" / f"{position}.pkl", content)
+        return failures
+
+    def task(self, learner: str) -> Task:
+        """Return the task as it concerns one learner."""
+        task: Task = cloudpickle.loads((self.folder / "task.pkl").read_bytes())
+        content = (self.folder / "learners" / f"{self._position[learner]}.pkl").read_bytes()
+        return replace(task, data=Prepared.open(self.folder / "data"), learners={learner: cloudpickle.loads(content)})
+
+    def recall(self, allocation: Allocation) -> Any:
+        """Return what was learned from an allocation, or None."""
+        path = self._path("learned", allocation)
+        return cloudpickle.loads(path.read_bytes()) if path.exists() else None
+
+    def keep(self, allocation: Allocation, learned: Any) -> None:
+        """Keep what was learned for larger sizes."""
+        _write(self._path("learned", allocation), cloudpickle.dumps(learned))
+
+    def shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
+        """Keep a fitted learner; one that cannot be pickled is fitted again when it is needed."""
+        try:
+            content = cloudpickle.dumps(fitted)
+        except Exception:  # noqa: BLE001  # its measurement counts all the same
+            return
+        _write(self._path("fitted", allocation, f"-{score!r}"), content)
+
+    def fitted(self, allocation: Allocation) -> Any | None:
+        """Return the fitted learner that was kept for an allocation, or None."""
+        for path, kept, _ in self._shelf():
+            if kept == (self._position[allocation.learner], allocation.size):
+                return cloudpickle.loads(path.read_bytes())
+        return None
+
+    def best_score(self, full_size: int, size: int) -> float:
+        """Return the score from which on a fitted learner of this size is worth keeping."""
+        scores = [score for _, kept, score in self._shelf() if size < full_size or kept[1] == full_size]
+        return max(scores, default=-float("inf"))
+
+    def tidy(self, full_size: int) -> None:
+        """Keep the best fitted learners of all, and of the full size; take the others away."""
+        shelf = list(self._shelf())
+        best = max((score for *_, score in shelf), default=0.0)
+        best_full = max((score for _, kept, score in shelf if kept[1] == full_size), default=best)
+        for path, kept, score in shelf:
+            if score < best and not (kept[1] == full_size and score == best_full):
+                path.unlink()
+
+    def _shelf(self) -> Iterator[tuple[Path, tuple[int, int], float]]:
+        for path in (self.folder / "fitted").glob("*.pkl"):
+            position, size, score = path.stem.split("-", 2)
+            yield path, (int(position), int(size)), float(score)
+
+    def _path(self, part: str, allocation: Allocation, more: str = "") -> Path:
+        return self.folder / part / f"{self._position[allocation.learner]}-{allocation.size}{more}.pkl"
+
+
+def evaluate_at(folder: str, learners: list[str], learner: str, size: int, above: float) -> dict[str, Any]:
+    """Evaluate in a worker. The fitted learner is kept where its score is at least `above`."""
+    bench = Workbench(Path(folder), tuple(learners))
+    allocation = Allocation(learner, size)
+    evaluation = evaluate(bench.task(learner), allocation, bench)
+    outcome = evaluation.outcome
+    if evaluation.fitted is not None and isinstance(outcome, Measurement) and outcome.valid_score >= above:
+        bench.shelve(allocation, outcome.valid_score, evaluation.fitted)
+    return outcome_to_json(outcome)
+
+
+def fit_at(  # noqa: PLR0913  # plain values, that travel
+    folder: str, learners: list[str], learner: str, size: int, path: str, *, with_validation: bool
+) -> str:
+    """Fit a learner in a worker and leave it at a path."""
+    task = Workbench(Path(folder), tuple(learners)).task(learner)
+    fitted = fitted_on(task, Allocation(learner, size), with_validation=with_validation)
+    _write(Path(path), cloudpickle.dumps(fitted))
+    return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that is there as a whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_bytes(content)
+    partial.replace(path)
