@@ -1,0 +1,217 @@
+"""What a run may claim, in plain words: what others could still reach, and how well the assumptions held.
+
+DAUB's promise rests on learning curves that never fall and whose gains diminish (Definition 6 of the paper). Real
+curves are noisy and some do not behave, so every curve that was measured is audited, and what was found is said.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from pydaub.records import Allocation, Measurement, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pydaub.run import Result, Step
+
+LONG_ENOUGH: Final = 3  # points of a curve that can be judged
+NAMED: Final = 8  # learners that are named in a sentence
+SMALLEST_TIME: Final = 0.01  # seconds; below that a time says nothing of how cost grows
+EXPONENTS: Final = (0.5, 3.0)  # how cost may grow with the rows
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What is known of a selected learner against the others.
+
+    `ceiling` is the most that any other learner can have on all rows unless its curve gets steeper; it is None
+    where some learner has no bound. `judged` counts the curves that could be audited, `misbehaved` says what was found
+    on which; falls and rises of up to `tolerance` count as noise. `doubts` are reasons not to trust the choice.
+    """
+
+    selected: str
+    score: float
+    size: int
+    full_size: int
+    others: int
+    ceiling: float | None
+    ceiling_learner: str | None
+    judged: int
+    misbehaved: Mapping[str, str]
+    tolerance: float
+    doubts: tuple[str, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The certificate for people."""
+        return [self._choice(), *([self._audit()] if self.judged else []), *self.doubts]
+
+    def _choice(self) -> str:
+        if self.size < self.full_size:
+            return (
+                f"No certificate: no learner has had all {self.full_size:,} rows. {self.selected} has the best"
+                f" score so far, {self.score:.4f} with {self.size:,} rows."
+            )
+        if not self.others:
+            return "There was no other learner to compare with."
+        if self.ceiling is None:
+            return "No certificate: other learners were left without a bound, and could be better on all rows."
+        what = f"None of the {self.others} other learners" if self.others > 1 else "The one other learner cannot"
+        can = " can" if self.others > 1 else ""
+        most = (
+            f"{what}{can} exceed {self.ceiling:.4f} on all rows ({self.ceiling_learner}) unless its curve gets steeper"
+        )
+        if self.ceiling <= self.score:
+            return f"{most}: none can overtake {self.selected}."
+        return f"{most}: at most {self.ceiling - self.score:.4f} more than {self.selected}."
+
+    def _audit(self) -> str:
+        held = self.judged - len(self.misbehaved)
+        found = ", ".join(f"{name} ({what})" for name, what in list(self.misbehaved.items())[:NAMED])
+        more = f" and {len(self.misbehaved) - NAMED} more" if len(self.misbehaved) > NAMED else ""
+        return (
+            f"The assumptions (scores do not fall, gains diminish, no score above its bound) held for {held} of"
+            f" {self.judged} curves, give or take {self.tolerance:.4f} for noise"
+            + (f"; these did not behave: {found}{more}." if self.misbehaved else ".")
+        )
+
+
+def certificate(result: Result, learners: Iterable[str], valid_size: int) -> Certificate | None:
+    """Return what may be said of a result; None where nothing was selected."""
+    if result.selected is None or result.valid_score is None or result.selected_size is None:
+        return None
+    curves = _curves(result)
+    tolerance = noise(valid_size, [step.outcome.valid_score for curve in curves.values() for step in curve])  # type: ignore[union-attr]  # measurements
+    others = [name for name in learners if name != result.selected and name not in result.failures]
+    tops = {name: _top(curves.get(name, ()), result.full_size) for name in others}
+    known = {name: top for name, top in tops.items() if top is not None}
+    highest = max(known, key=lambda name: known[name], default=None) if len(known) == len(tops) else None
+    judged = {name: curve for name, curve in curves.items() if len(curve) >= LONG_ENOUGH}
+    found = {name: _misbehaviour(curve, tolerance) for name, curve in judged.items()}
+    return Certificate(
+        selected=result.selected,
+        score=result.valid_score,
+        size=result.selected_size,
+        full_size=result.full_size,
+        others=len(others),
+        ceiling=known[highest] if highest else None,
+        ceiling_learner=highest,
+        judged=len(judged),
+        misbehaved={name: what for name, what in found.items() if what},
+        tolerance=tolerance,
+        doubts=tuple(_doubts(result, curves, tolerance)),
+    )
+
+
+def noise(valid_size: int, scores: Sequence[float]) -> float:
+    """Return by how much a score may differ by chance: two standard errors of a proportion near one half.
+
+    For scores that are no proportions it is the same share of the range of all scores.
+    """
+    if not valid_size or not scores:
+        return 0.0
+    inside = all(-1 <= score <= 1 for score in scores)
+    return (1.0 if inside else max(scores) - min(scores)) / math.sqrt(valid_size)
+
+
+def projected_seconds(
+    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int
+) -> float | None:
+    """Return about how long training every learner on all rows would take; None where one was never tried.
+
+    A learner's times are extended by a power of the size, fitted to what it took. One that failed counts with the
+    time that it took until then.
+    """
+    times: dict[str, list[tuple[int, float]]] = {}
+    failed: dict[str, float] = {}
+    for allocation, outcome in outcomes:
+        if isinstance(outcome, Measurement):
+            times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
+        else:
+            failed[allocation.learner] = outcome.seconds
+    total = 0.0
+    for name in learners:
+        if name not in failed and name not in times:
+            return None
+        total += failed[name] if name in failed else _extended(sorted(times[name]), full_size)
+    return total
+
+
+def _extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
+    size, seconds = times[-1]
+    points = [(math.log(n), math.log(s)) for n, s in times if s >= SMALLEST_TIME]
+    exponent = 1.0
+    if len(points) > 1:
+        mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
+        spread = sum((x - mean_x) ** 2 for x, _ in points)
+        exponent = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    least, most = EXPONENTS
+    return float(seconds * (full_size / size) ** min(max(exponent, least), most))
+
+
+def _curves(result: Result) -> dict[str, list[Step]]:
+    """Return each learner's measured steps."""
+    curves: dict[str, list[Step]] = {}
+    for step in result.steps:
+        if isinstance(step.outcome, Measurement):
+            curves.setdefault(step.allocation.learner, []).append(step)
+    return curves
+
+
+def _top(curve: Sequence[Step], full_size: int) -> float | None:
+    """Return what a learner can have on all rows at most: what it has, or its bound."""
+    if not curve:
+        return None
+    last = curve[-1]
+    return _score(last) if last.allocation.size == full_size else last.bound
+
+
+def _score(step: Step) -> float:
+    return step.outcome.valid_score if isinstance(step.outcome, Measurement) else -math.inf
+
+
+def _misbehaviour(curve: Sequence[Step], tolerance: float) -> str:
+    """Return in which ways a curve is not what the method assumes, or nothing."""
+    found = []
+    if any(_score(later) < _score(earlier) - tolerance for earlier, later in pairwise(curve)):
+        found.append("fell")
+    for first, second, third in zip(curve, curve[1:], curve[2:], strict=False):
+        gain = (_score(second) - _score(first)) / (second.allocation.size - first.allocation.size)
+        expected = _score(second) + max(gain, 0.0) * (third.allocation.size - second.allocation.size)
+        if _score(third) > expected + tolerance:
+            found.append("got steeper")
+            break
+    for index, step in enumerate(curve):
+        if step.bound is not None and any(_score(later) > step.bound + tolerance for later in curve[index + 1 :]):
+            found.append("exceeded its bound")
+            break
+    return ", ".join(found)
+
+
+def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: float) -> list[str]:
+    doubts = []
+    score = result.valid_score or 0.0
+    ahead = [
+        curve[-1] for name, curve in curves.items() if name != result.selected and _score(curve[-1]) > score + tolerance
+    ]
+    own = [_score(step) for step in curves.get(result.selected or "", ())]
+    if own and result.stopped is None and max(own) > score + tolerance:
+        doubts.append(f"Doubtful: {result.selected} had {max(own):.4f} with fewer rows, more than with all of them.")
+    if ahead and result.stopped is None:
+        best = max(ahead, key=_score)
+        doubts.append(
+            f"Doubtful: {best.allocation.learner} already had {_score(best):.4f} with {best.allocation.size:,} rows,"
+            f" more than {result.selected} with all. Curves that fall mislead the method; train it on all rows too."
+        )
+    if result.failures:
+        count = len(result.failures)
+        doubts.append(
+            f"Nothing is claimed about the {count} that failed."
+            if count > 1
+            else "Nothing is claimed about the one that failed."
+        )
+    return doubts

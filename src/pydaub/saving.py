@@ -1,0 +1,94 @@
+"""A fitted learner on the disk, and back, without running code from the file where that can be avoided.
+
+`model.skops` holds data only: loading it makes objects of types that are known here and runs nothing else.
+Learners that skops cannot take are in `model.pkl`, and loading a pickle runs whatever is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import cloudpickle
+import numpy as np
+import skops.io
+
+from pydaub.errors import InputError, PydaubError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SAFE, PICKLE, ABOUT = "model.skops", "model.pkl", "model.json"
+# Classes of the libraries that a learner runs in anyhow. Functions are never trusted: data has none.
+TRUSTED: Final = re.compile(
+    r"((sklearn|imodels|lightgbm|xgboost|catboost|pydaub\.learners)\.[\w.]+\._*[A-Z]\w*|collections\.OrderedDict|numpy\.dtype)"
+)
+RUNS_CODE: Final = "loading it runs code from the file, so open it only where you trust who made it"
+
+
+class SavedLearnerError(PydaubError):
+    """A saved learner cannot be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Where a learner was saved, and, where it had to be a pickle, why."""
+
+    path: Path
+    reason: str | None = None
+
+
+def save(fitted: Any, folder: Path, rows: Any = None) -> Saved:
+    """Save a fitted learner; it is loaded again and must predict the same for the rows."""
+    path = folder / SAFE
+    (folder / PICKLE).unlink(missing_ok=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            skops.io.dump(fitted, path)
+            loaded = _load_safe(path)
+            if rows is not None and not _same(fitted.predict(rows), loaded.predict(rows)):
+                raise SavedLearnerError("it predicts otherwise after loading")  # noqa: TRY301  # as the others below
+    except Exception as error:  # noqa: BLE001  # whatever a type that skops does not know raises
+        path.unlink(missing_ok=True)
+        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:200]
+        path = folder / PICKLE
+        path.write_bytes(cloudpickle.dumps(fitted))
+        (folder / ABOUT).write_text(json.dumps({"file": PICKLE, "reason": reason}))
+        return Saved(path, reason)
+    (folder / ABOUT).write_text(json.dumps({"file": SAFE, "reason": None}))
+    return Saved(path)
+
+
+def load(folder: Path) -> tuple[Any, Saved]:
+    """Return the learner that was saved in a folder, and how."""
+    if (folder / SAFE).exists():
+        try:
+            return _load_safe(folder / SAFE), Saved(folder / SAFE)
+        except SavedLearnerError:
+            raise
+        except Exception as error:  # noqa: BLE001  # of a damaged file
+            raise SavedLearnerError(f"{folder / SAFE} must be a learner that pydaub saved, got {error}.") from None
+    if (folder / PICKLE).exists():
+        about = json.loads((folder / ABOUT).read_text()) if (folder / ABOUT).exists() else {}
+        try:
+            return cloudpickle.loads((folder / PICKLE).read_bytes()), Saved(folder / PICKLE, about.get("reason", ""))
+        except Exception as error:  # noqa: BLE001  # of a damaged file
+            raise SavedLearnerError(f"{folder / PICKLE} must be a learner that pydaub saved, got {error}.") from None
+    raise InputError(f"{folder} must hold a saved learner, got none. Let the run end first: pydaub resume.")
+
+
+def _load_safe(path: Path) -> Any:
+    needed: Sequence[str] = skops.io.get_untrusted_types(file=path)
+    foreign = [name for name in needed if not TRUSTED.fullmatch(name)]
+    if foreign:
+        raise SavedLearnerError(f"{path} must hold known types only, got {', '.join(foreign[:5])}.")
+    return skops.io.load(path, trusted=needed)
+
+
+def _same(before: Any, after: Any) -> bool:
+    return bool(np.array_equal(np.asarray(before), np.asarray(after)))
