@@ -91,6 +91,8 @@ def test_the_lock_is_exact_and_names_no_registry() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     for requirement in wanted:
+        if requirement.startswith("pydaub["):
+            continue  # its own extras, which are in the lock like the rest
         name = re.split(r"[^\w-]", requirement)[0]
         assert re.search(rf"^{name}==[\w.]+ ", lock, flags=re.MULTILINE), name
     assert "://" not in lock

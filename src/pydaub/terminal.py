@@ -5,29 +5,37 @@ from __future__ import annotations
 import math
 import os
 import re
-from typing import TYPE_CHECKING, Final
+import time
+from typing import TYPE_CHECKING, Final, Self
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
+from pydaub.certificate import projected_seconds
 from pydaub.errors import grouped
-from pydaub.records import Allocation, Failure, Measurement
+from pydaub.records import Allocation, Evaluated, Failure, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
 
+    from pydaub.certificate import Certificate
     from pydaub.engines import Table
+    from pydaub.records import Event
     from pydaub.run import Result, Step
+    from pydaub.view import Picture, Standing
 
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
+LEADERS: Final = 10  # learners in the live display
 
 
-def console() -> Console:
+def console(*, stderr: bool = False) -> Console:
     """Return where tables go: as wide as the terminal, or wide enough where there is none."""
-    width = WIDE if not Console().is_terminal and "COLUMNS" not in os.environ else None
-    return Console(emoji=False, highlight=False, width=width)
+    width = WIDE if not Console(stderr=stderr).is_terminal and "COLUMNS" not in os.environ else None
+    return Console(emoji=False, highlight=False, width=width, stderr=stderr)
 
 
 def plain(text: str) -> str:
@@ -41,7 +49,53 @@ def counted(count: int, what: str) -> str:
 
 
 def print_result(out: Console, result: Result, table: Table, jobs: int) -> None:
-    """Print where each learner stands, and what the run came to."""
+    """Print where each learner stands, and what a run on recorded curves came to."""
+    print_standings(out, result)
+    print_lines(out, _summary(result, table, jobs))
+
+
+def print_run(  # noqa: PLR0913  # what there is to say
+    out: Console,
+    result: Result,
+    certificate: Certificate | None,
+    learners: Sequence[str],
+    *,
+    scoring: str,
+    jobs: int | None,
+) -> None:
+    """Print where each learner stands, what the run came to, and what may be claimed."""
+    print_standings(out, result)
+    lines = [_selected(result, scoring), *_metrics(result), _spent(result, jobs), *_saved(result, learners)]
+    lines += _guessed(result)
+    if certificate:
+        lines += ["", "Certificate: " + " ".join(certificate.sentences)]
+    print_lines(out, [*lines, *_failures(result)])
+
+
+def print_lines(out: Console, lines: Iterable[str]) -> None:
+    """Print sentences, each on a line of its own."""
+    for line in lines:
+        out.print(plain(line), markup=False, soft_wrap=True)
+
+
+def print_columns(out: Console, columns: Iterable[tuple[str, str, int, int | None]]) -> None:
+    """Print what each column was found to be."""
+    grid = _grid("column", "kind", "missing", "distinct", left=("column", "kind"))
+    for name, kind, missing, distinct in columns:
+        _add(grid, name, kind, f"{missing:,}" if missing else "", "" if distinct is None else f"{distinct:,}")
+    out.print(grid)
+
+
+def print_learners(out: Console, learners: Iterable[tuple[str, str]]) -> None:
+    """Print names and descriptions."""
+    grid = _grid("learner", "what it is", left=("learner", "what it is"))
+    for name, description in learners:
+        _add(grid, name, description)
+    out.print(grid)
+
+
+def print_standings(out: Console, result: Result) -> None:
+    """Print where each learner stands."""
     last: dict[str, Step] = {}
     spent: dict[str, float] = {}
     for step in result.steps:
@@ -61,14 +115,17 @@ def print_result(out: Console, result: Result, table: Table, jobs: int) -> None:
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
     out.print()
-    for line in _summary(result, table, jobs):
-        out.print(plain(line), markup=False, soft_wrap=True)
 
 
-def print_comparison(out: Console, results: Mapping[str, Result]) -> None:
-    """Print the columns of the paper's Table 1 for each strategy, and what each selected."""
-    best = results["full"].valid_score
-    columns = ("strategy", "allocations", "rows", "seconds", "wall", "selected", "loss")
+def print_comparison(out: Console, results: Mapping[str, Result], *, wall: bool = True) -> None:
+    """Print the columns of the paper's Table 1 for each strategy, and what each selected.
+
+    The loss is against training everything, where that was done. The wall time is left out where strategies
+    shared what was measured.
+    """
+    best = results["full"].valid_score if "full" in results else None
+    times = ("seconds", "wall") if wall else ("seconds",)
+    columns = ("strategy", "allocations", "rows", *times, "selected", "score", "loss")
     grid = _grid(*columns, left=("strategy", "selected"))
     for name, result in results.items():
         loss = "" if best is None or result.valid_score is None else f"{best - result.valid_score:.4f}"
@@ -76,9 +133,10 @@ def print_comparison(out: Console, results: Mapping[str, Result]) -> None:
             f"{len(result.steps):,}",
             f"{result.rows:,}",
             f"{result.seconds:,.1f}",
-            f"{result.wall_seconds:,.1f}",
+            *([f"{result.wall_seconds:,.1f}"] if wall else []),
         )
-        _add(grid, name, *figures, result.selected or "", loss)
+        score = "" if result.valid_score is None else f"{result.valid_score:.4f}"
+        _add(grid, name, *figures, result.selected or "", score, loss)
     out.print(grid)
 
 
@@ -116,14 +174,57 @@ def _summary(result: Result, table: Table, jobs: int) -> list[str]:
         lines += [f"{work}; {counted(result.resumed, 'outcome')} came from the journal."]
     else:
         lines += [f"{work}; {result.wall_seconds:,.1f} s on {counted(jobs, 'virtual worker')}."]
-    lines += _against_full(result, table)
-    if result.speculated or result.abandoned:
-        vain = sum(outcome.seconds for outcome in result.speculated.values())
-        lines.append(
-            f"Guessed ahead and never asked for: {counted(len(result.speculated), 'outcome')} ({vain:,.1f} s),"
-            f" and {result.abandoned:,} unfinished at the end."
+    return [*lines, *_against_full(result, table), *_guessed(result), *_failures(result)]
+
+
+def _guessed(result: Result) -> list[str]:
+    if not result.speculated and not result.abandoned:
+        return []
+    vain = sum(outcome.seconds for outcome in result.speculated.values())
+    guessed = f"{counted(len(result.speculated), 'outcome')} ({vain:,.1f} s)"
+    return [f"Guessed ahead and never asked for: {guessed}, and {result.abandoned:,} unfinished at the end."]
+
+
+def _failures(result: Result) -> list[str]:
+    return [f"Failed: {way}" for way in grouped(result.failures)]
+
+
+def _selected(result: Result, scoring: str) -> str:
+    if result.selected is None or result.valid_score is None:
+        return f"Nothing has been selected yet: {result.stopped or 'every learner failed'}."
+    if result.stopped:
+        return (
+            f"Stopped ({result.stopped}) before the end. The best so far is {result.selected}: {scoring}"
+            f" {result.valid_score:.4f} with {result.selected_size or 0:,} of {result.full_size:,} rows."
         )
-    return [*lines, *(f"Failed: {way}" for way in grouped(result.failures))]
+    return f"Selected {result.selected}: {scoring} {result.valid_score:.4f} on all {result.full_size:,} training rows."
+
+
+def _metrics(result: Result) -> list[str]:
+    metrics = dict(result.measured.metrics) if result.measured else {}
+    metrics.pop("peak_mb", None)
+    return (
+        ["Beside it: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()) + "."] if metrics else []
+    )
+
+
+def _spent(result: Result, jobs: int | None) -> str:
+    work = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
+    resumed = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
+    workers = "" if jobs is None else f" on {counted(jobs, 'worker')}"
+    return f"{work}; {result.wall_seconds:,.1f} s{workers}{resumed}."
+
+
+def _saved(result: Result, learners: Sequence[str]) -> list[str]:
+    """Compare with a projection of training everything."""
+    outcomes = [(step.allocation, step.outcome) for step in result.steps]
+    everything = projected_seconds(outcomes, learners, result.full_size)
+    if everything is None or len(result.steps) == len(learners) or not result.seconds:
+        return []
+    cost = (
+        f"{result.full_size * len(learners):,} rows, about {everything:,.1f} s{_compared(everything, result.seconds)}"
+    )
+    return [f"Training all {counted(len(learners), 'learner')} on all rows: {cost} (a projection from the times seen)."]
 
 
 def _against_full(result: Result, table: Table) -> list[str]:
@@ -153,3 +254,84 @@ def _compared(full: float, spent: float) -> str:
     if full >= spent:
         return f", {full / spent:.1f} times as long"
     return f"; this run took longer, {spent / full:.1f} times that"
+
+
+class Display:
+    """A run as it goes on, on stderr: a live table on a terminal, elsewhere a plain line for each outcome."""
+
+    def __init__(self, picture: Picture, scoring: str, jobs: int, *, quiet: bool = False) -> None:
+        self._picture, self._scoring, self._jobs, self._quiet = picture, scoring, jobs, quiet
+        self._out = console(stderr=True)
+        self._began = time.monotonic()
+        self._drawn: Group | None = None
+        live = self._out.is_terminal and not quiet
+        self._live = (
+            Live(console=self._out, get_renderable=self._frame, refresh_per_second=4, transient=True) if live else None
+        )
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def take(self, event: Event) -> None:
+        """Show what has happened."""
+        self._picture.take(event)
+        if self._live:
+            self._drawn = self._table()  # here, and not in the thread that draws: the strategy may change meanwhile
+        elif not self._quiet and isinstance(event, Evaluated):
+            self._out.print(plain(self._line(event)), markup=False, soft_wrap=True)
+
+    def _line(self, event: Evaluated) -> str:
+        allocation, outcome = event.allocation, event.outcome
+        what = f"{allocation.learner} with {allocation.size:,} rows"
+        if isinstance(outcome, Failure):
+            return f"[{event.clock:8.1f} s] {what} failed: {outcome.kind} ({outcome.message})"
+        return (
+            f"[{event.clock:8.1f} s] {what}: training {outcome.train_score:.4f}, validation {outcome.valid_score:.4f}"
+            f" ({outcome.seconds:.2f} s)"
+        )
+
+    def _frame(self) -> Group:
+        elapsed = time.monotonic() - self._began
+        return Group(
+            Text(f"pydaub: {elapsed:,.0f} s on {counted(self._jobs, 'worker')}"), self._drawn or Text("starting")
+        )
+
+    def _table(self) -> Group:
+        picture = self._picture
+        full_size, learners = picture.strategy.schedule.full_size, len(picture.strategy.learners)
+        share = picture.largest / full_size
+        filled = round(30 * share)
+        everything = picture.projected
+        saved = "" if everything is None else f"; training everything: about {everything:,.0f} s"
+        head = Text(
+            f"{'█' * filled}{'░' * (30 - filled)} {picture.largest:,} of {full_size:,} rows\n"
+            f"{counted(len(picture.outcomes), 'outcome')} of {counted(learners, 'learner')}, {picture.rows:,} rows,"
+            f" {picture.seconds:,.1f} s of training{saved}"
+        )
+        grid = _grid("learner", "size", "train", self._scoring, "bound", "", left=("learner", ""))
+        running = {allocation.learner: allocation.size for allocation in picture.running}
+        for standing in picture.standings[:LEADERS]:
+            _add(grid, standing.learner, f"{standing.size:,}", *_numbers(standing), _doing(standing, running))
+        others = ", ".join(f"{name} {size:,}" for name, size in running.items())
+        return Group(head, grid, Text(plain(f"running: {others}" if others else ""), overflow="ellipsis", no_wrap=True))
+
+
+def _numbers(standing: Standing) -> list[str]:
+    if not isinstance(standing.outcome, Measurement):
+        return ["", "", ""]
+    scores = (standing.outcome.train_score, standing.outcome.valid_score, standing.bound)
+    return ["" if score is None or math.isinf(score) else f"{score:.4f}" for score in scores]
+
+
+def _doing(standing: Standing, running: Mapping[str, int]) -> str:
+    if standing.learner in running:
+        return f"running {running[standing.learner]:,}"
+    return "" if isinstance(standing.outcome, Measurement) else f"failed: {standing.outcome.kind}"

@@ -1,12 +1,9 @@
-"""The command line: `pydaub replay`, `pydaub demo`. Data goes to stdout, everything else to stderr."""
+"""`pydaub replay` and `pydaub recorded`: learning curves that were measured before."""
 
 from __future__ import annotations
 
 import inspect
-import io
 import json
-import math
-import sys
 from contextlib import nullcontext
 from enum import StrEnum
 from importlib.resources import as_file, files
@@ -15,69 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pydaub import __version__
 from pydaub.bounds import NonIncreasing, SlopeBound
+from pydaub.cli.app import DEFAULT_STRATEGY, StrategyName, app, complain
+from pydaub.cli.output import as_json as result_as_json
 from pydaub.engines import Table, TableEngine
-from pydaub.errors import AllLearnersFailed, InputError, PydaubError
+from pydaub.errors import AllLearnersFailed, InputError
 from pydaub.journal import Journal
-from pydaub.records import Failure, Measurement, parsed
-from pydaub.run import Result, Step, run
+from pydaub.records import parsed
+from pydaub.run import run
 from pydaub.schedule import PAPER_RATIO, PAPER_SIZES, Schedule
 from pydaub.strategies import STRATEGIES, Strategy
-from pydaub.terminal import console, counted, plain, print_comparison, print_result
+from pydaub.terminal import console, counted, print_comparison, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-app = typer.Typer(
-    help="Find the learner that will be best on all your data, without training all of them on all of it.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-EXIT_FAILED: Final = 1
-EXIT_BAD_INPUT: Final = 2
-
-StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one name for one thing: STRATEGIES
 Recorded = StrEnum("Recorded", ["parity", "higgs"])
-DEFAULT_STRATEGY: Final = StrategyName("daub")
 DEFAULT_RECORDED: Final = Recorded("parity")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; bad input ends with exit code 2 and one line, a run without a winner with 1."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
-    try:
-        app(args=arguments)
-    except PydaubError as error:
-        _complain(str(error))
-        sys.exit(EXIT_FAILED if isinstance(error, AllLearnersFailed) else EXIT_BAD_INPUT)
-    except OSError as error:
-        _complain(f"The output must be written somewhere, got {error.strerror}.")
-        sys.exit(EXIT_FAILED)
-
-
-def _complain(message: str) -> None:
-    typer.echo(f"pydaub: {plain(message)}", err=True)
-
-
-def _print_version(asked: bool) -> None:  # noqa: FBT001  # typer's callback
-    if asked:
-        typer.echo(f"pydaub {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", help="Say which version this is.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None: ...
 
 
 @app.command()
@@ -111,30 +62,30 @@ def replay(  # noqa: PLR0913  # a command line may have many options
 ) -> None:
     """Run a strategy on recorded learning curves."""
     _check_jobs(jobs)
-    recorded = Table.read(table)
-    schedule = _schedule(recorded, first_size, ratio, sizes, full_size)
+    curves = Table.read(table)
+    schedule = _schedule(curves, first_size, ratio, sizes, full_size)
     options = _bound(strategy, train_cap=not no_train_bound, non_increasing=non_increasing_bound)
-    chosen: Strategy = STRATEGIES[strategy](recorded.learners, schedule, **options)
-    settings = {**chosen.settings, "table": recorded.fingerprint} if journal else {}
+    chosen: Strategy = STRATEGIES[strategy](curves.learners, schedule, **options)
+    settings = {**chosen.settings, "table": curves.fingerprint} if journal else {}
     try:
         with Journal(journal, settings) if journal else nullcontext() as opened:
-            result = run(chosen, TableEngine(recorded, jobs), opened)
+            result = run(chosen, TableEngine(curves, jobs), opened)
     except AllLearnersFailed as error:
         if as_json:
-            typer.echo(json.dumps(_as_json(chosen, error.result)))
+            typer.echo(json.dumps(result_as_json(chosen, error.result)))
         raise
     except KeyboardInterrupt:
         if journal:
-            _complain(f"Interrupted. The same command goes on with {journal}.")
+            complain(f"Interrupted. The same command goes on with {journal}.")
         raise
     if as_json:
-        typer.echo(json.dumps(_as_json(chosen, result)))
+        typer.echo(json.dumps(result_as_json(chosen, result)))
     else:
-        print_result(console(), result, recorded, jobs)
+        print_result(console(), result, curves, jobs)
 
 
 @app.command()
-def demo(
+def recorded(
     name: Annotated[Recorded, typer.Argument(help="Which recorded curves.")] = DEFAULT_RECORDED,
     *,
     jobs: Annotated[int, typer.Option(help="How many virtual workers.")] = 2,
@@ -142,17 +93,17 @@ def demo(
     """Compare the strategies on curves that ship with pydaub."""
     _check_jobs(jobs)
     with as_file(files("pydaub") / "recorded" / f"{name}.csv") as path:
-        recorded = Table.read(path)
-    schedule = Schedule(recorded.sizes)
+        curves = Table.read(path)
+    schedule = Schedule(curves.sizes)
     out = console()
     out.print(
-        f"{len(recorded.learners)} scikit-learn learners on {name} with {schedule.full_size:,} rows."
+        f"{len(curves.learners)} scikit-learn learners on {name} with {schedule.full_size:,} rows."
         f" Their learning curves were recorded; nothing is trained now. DAUB on {counted(jobs, 'virtual worker')}:\n"
     )
     results = {
-        other: run(kind(recorded.learners, schedule), TableEngine(recorded, jobs)) for other, kind in STRATEGIES.items()
+        other: run(kind(curves.learners, schedule), TableEngine(curves, jobs)) for other, kind in STRATEGIES.items()
     }
-    print_result(out, results["daub"], recorded, jobs)
+    print_result(out, results["daub"], curves, jobs)
     out.print("\nThe same learners with every strategy (the columns of the paper's Table 1, and more):")
     print_comparison(out, results)
 
@@ -203,44 +154,3 @@ def _bound(strategy: str, *, train_cap: bool, non_increasing: bool) -> dict[str,
         known = ", ".join(bounded)
         raise InputError(f"`{option}` must go with a strategy that has bounds ({known}), got {strategy}.")
     return {}
-
-
-def _as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
-    return {
-        "strategy": strategy.settings["strategy"],
-        "sizes": strategy.settings["sizes"],
-        "selected": result.selected,
-        "full_size": result.full_size,
-        "allocations": [_step_as_json(step) for step in result.steps],
-        "rows": result.rows,
-        "seconds": result.seconds,
-        "wall_seconds": result.wall_seconds,
-        "speculated": {
-            "count": len(result.speculated),
-            "seconds": sum((outcome.seconds for outcome in result.speculated.values()), start=0.0),
-        },
-        "abandoned": result.abandoned,
-        "resumed": result.resumed,
-        "failures": [
-            {
-                "learner": step.allocation.learner,
-                "size": step.allocation.size,
-                "kind": step.outcome.kind,
-                "message": step.outcome.message,
-            }
-            for step in result.steps
-            if isinstance(step.outcome, Failure)
-        ],
-    }
-
-
-def _step_as_json(step: Step) -> dict[str, Any]:
-    measured = step.outcome if isinstance(step.outcome, Measurement) else None
-    return {
-        "learner": step.allocation.learner,
-        "size": step.allocation.size,
-        "train_score": measured and measured.train_score,
-        "valid_score": measured and measured.valid_score,
-        "seconds": step.outcome.seconds,
-        "bound": None if step.bound is None or math.isinf(step.bound) else step.bound,
-    }

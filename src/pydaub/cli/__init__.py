@@ -1,0 +1,11 @@
+"""What can be asked on the command line? One file, some commands that belong together."""
+
+from __future__ import annotations
+
+import pydaub.cli.compare
+import pydaub.cli.inspecting
+import pydaub.cli.replay
+import pydaub.cli.running  # noqa: F401  # each of the four adds its commands to the app
+from pydaub.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,78 @@
+"""The command itself: exit codes, and errors as one line. Data goes to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from pydaub import __version__
+from pydaub.errors import AllLearnersFailed, NothingMeasured, PydaubError
+from pydaub.strategies import STRATEGIES
+from pydaub.terminal import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(
+    help="Find the learner that will be best on all your data, without training all of them on all of it.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+EXIT_FAILED: Final = 1
+EXIT_BAD_INPUT: Final = 2
+EXIT_TERMINATED: Final = 128 + signal.SIGTERM
+
+StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one name for one thing: STRATEGIES
+DEFAULT_STRATEGY: Final = StrategyName("daub")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; bad input ends with exit code 2 and one line, a run without a winner with 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
+    try:
+        app(args=arguments)
+    except PydaubError as error:
+        complain(str(error))
+        sys.exit(EXIT_FAILED if isinstance(error, AllLearnersFailed | NothingMeasured) else EXIT_BAD_INPUT)
+    except OSError as error:
+        complain(f"The output must be written somewhere, got {error.strerror}.")
+        sys.exit(EXIT_FAILED)
+
+
+def complain(message: str) -> None:
+    """Say one line on stderr."""
+    typer.echo(f"pydaub: {plain(message)}", err=True)
+
+
+def leave_on_termination() -> None:
+    """Let SIGTERM end a run as Ctrl-C does: workers are ended, and the run can be resumed."""
+
+    def leave(*_: object) -> None:
+        sys.exit(EXIT_TERMINATED)
+
+    signal.signal(signal.SIGTERM, leave)
+
+
+def _print_version(asked: bool) -> None:  # noqa: FBT001  # typer's callback
+    if asked:
+        typer.echo(f"pydaub {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None: ...

@@ -1,0 +1,99 @@
+"""`pydaub show`, `predict` and `learners`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pydaub.certificate import certificate
+from pydaub.cli.app import app, complain
+from pydaub.cli.output import as_json as result_as_json
+from pydaub.cli.running import Json, Task
+from pydaub.errors import InputError
+from pydaub.journal import read
+from pydaub.terminal import console, print_learners, print_lines, print_run
+from pydaub.view import result_of
+
+Folder = Annotated[Path, typer.Argument(help="The folder of a run.")]
+
+
+@app.command()
+def show(folder: Folder, *, as_json: Json = False) -> None:
+    """Show a run that has ended, was killed, or is still going on."""
+    from pydaub.runfolder import JOURNAL, RESULT, RunFolder
+
+    opened = RunFolder(folder)
+    if as_json and (folder / RESULT).exists():
+        typer.echo(json.dumps(json.loads((folder / RESULT).read_text())))
+        return
+    if not opened.journal.exists():
+        raise InputError(f"{folder / JOURNAL} must be there to be shown, got none. `pydaub resume {folder}` begins it.")
+    events = read(opened.journal)
+    strategy, result = result_of(events)
+    if as_json:
+        typer.echo(json.dumps({**result_as_json(strategy, result), "stopped": result.stopped, "folder": str(folder)}))
+        return
+    settings: dict[str, Any] = dict(getattr(events[0], "settings", {}))
+    claim = certificate(result, strategy.learners, opened.data().valid_size)
+    out = console()
+    print_run(out, result, claim, strategy.learners, scoring=settings.get("scoring", "score"), jobs=None)
+    if result.stopped:
+        print_lines(out, ["", f"`pydaub resume {folder}` goes on where it was."])
+
+
+@app.command()
+def predict(
+    folder: Folder,
+    data: Annotated[str, typer.Argument(help="New rows, in any format that can be read; the target is not needed.")],
+    *,
+    out: Annotated[Path | None, typer.Option(help="Where to write.  [default: stdout]")] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    encoding: Annotated[str | None, typer.Option(help="Of a text file.  [default: utf-8]")] = None,
+) -> None:
+    """Predict new rows with the learner that a run selected."""
+    from pydaub import saving
+    from pydaub.data import new_rows
+    from pydaub.runfolder import RunFolder
+
+    schema = RunFolder(folder).schema()
+    learner, saved = saving.load(folder)
+    if saved.reason is not None:
+        complain(f"{saved.path} is a pickle: {saving.RUNS_CODE}.")
+    if proba and not hasattr(learner, "predict_proba"):
+        raise InputError("`--proba` must go with a learner that knows probabilities; the selected one does not.")
+    rows = new_rows(schema, data, encoding=encoding)
+    columns: dict[str, Any] = {"prediction": learner.predict(rows)}
+    if proba:
+        columns |= {
+            f"p({name})": column for name, column in zip(learner.classes_, learner.predict_proba(rows).T, strict=True)
+        }
+    with ExitStack() as stack:
+        file = stack.enter_context(out.open("w", newline="")) if out else sys.stdout
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+@app.command()
+def learners(
+    spec: Annotated[str, typer.Argument(help="As with `pydaub run --learners`.")] = "sklearn",
+    *,
+    task: Annotated[Task, typer.Option(help="For which kind of target.")] = Task("classification"),  # noqa: B008  # a constant
+    as_json: Json = False,
+) -> None:
+    """List the learners of a portfolio."""
+    from pydaub.data import Column, Schema
+    from pydaub.learners import portfolio
+
+    usual = Schema("matrix", str(task), 2, (Column("a", "numeric"), Column("b", "numeric")), (0, 1))  # type: ignore[arg-type]  # one of the two
+    found = [(learner.name, learner.description) for learner in portfolio(spec, usual).values()]
+    if as_json:
+        typer.echo(json.dumps(dict(found)))
+    else:
+        print_learners(console(), found)

@@ -1,0 +1,55 @@
+"""A result as one JSON object."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pydaub.records import Failure, Measurement
+
+if TYPE_CHECKING:
+    from pydaub.run import Result, Step
+    from pydaub.strategies import Strategy
+
+
+def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
+    """Return what a run did as plain JSON values."""
+    return {
+        "strategy": strategy.settings["strategy"],
+        "sizes": strategy.settings["sizes"],
+        "selected": result.selected,
+        "full_size": result.full_size,
+        "allocations": [_step_as_json(step) for step in result.steps],
+        "rows": result.rows,
+        "seconds": result.seconds,
+        "wall_seconds": result.wall_seconds,
+        "speculated": {
+            "count": len(result.speculated),
+            "seconds": sum((outcome.seconds for outcome in result.speculated.values()), start=0.0),
+        },
+        "abandoned": result.abandoned,
+        "resumed": result.resumed,
+        "failures": [
+            {
+                "learner": step.allocation.learner,
+                "size": step.allocation.size,
+                "kind": step.outcome.kind,
+                "message": step.outcome.message,
+            }
+            for step in result.steps
+            if isinstance(step.outcome, Failure)
+        ],
+    }
+
+
+def _step_as_json(step: Step) -> dict[str, Any]:
+    measured = step.outcome if isinstance(step.outcome, Measurement) else None
+    return {
+        "learner": step.allocation.learner,
+        "size": step.allocation.size,
+        "train_score": measured and measured.train_score,
+        "valid_score": measured and measured.valid_score,
+        "seconds": step.outcome.seconds,
+        "bound": None if step.bound is None or math.isinf(step.bound) else step.bound,
+        **({"metrics": dict(measured.metrics)} if measured and measured.metrics else {}),
+    }

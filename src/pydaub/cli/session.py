@@ -1,0 +1,272 @@
+"""A run from the command line, from what was asked for to what is printed."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pydaub import saving
+from pydaub.cli.app import complain, leave_on_termination
+from pydaub.cli.output import as_json
+from pydaub.data.synthetic import PAPER_ROWS
+from pydaub.engines.processes import ProcessEngine, available_memory, check_limits, cores
+from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
+from pydaub.evaluation import Task, check_scoring_name
+from pydaub.journal import Journal
+from pydaub.learners import portfolio
+from pydaub.nursery import Limits
+from pydaub.run import Result, run
+from pydaub.runfolder import JOURNAL, Request, RunFolder, new_path
+from pydaub.selection import Selection, Where, schedule_for, select, settings_of, strategy_named
+from pydaub.terminal import Display, console, counted, print_columns, print_comparison, print_lines, print_run
+from pydaub.view import Picture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydaub.data import Prepared
+    from pydaub.records import Allocation, Outcome
+    from pydaub.strategies import Strategy
+
+COLUMNS_SHOWN = 60
+DEMO_ROWS = 12_000  # about a minute on two cores
+SAMPLE_ROWS = 200  # on which a saved learner must predict as before
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, as against what: these may differ when a run is resumed."""
+
+    jobs: int | None = None
+    time_limit: float | None = None
+    learner_timeout: float | None = None
+    learner_memory: int | None = None
+    json: bool = False
+    quiet: bool = False
+
+    @property
+    def workers(self) -> int:
+        """How many processes."""
+        if self.jobs is not None and self.jobs < 1:
+            raise InputError(f"`--jobs` must be at least 1, got {self.jobs}.")
+        return cores() if self.jobs is None else self.jobs
+
+    @property
+    def limits(self) -> Limits:
+        """What each learner may use; unless said otherwise, its share of most of the memory."""
+        memory = self.learner_memory
+        if memory is None and (available := available_memory()) is not None:
+            memory = int(0.8 * available) // self.workers
+        return Limits(self.learner_timeout, memory)
+
+
+def start(request: Request, out: Path | None, options: Options) -> None:
+    """Run what was asked for, in a new folder."""
+    leave_on_termination()
+    _check(request, options)
+    data = request.load()
+    task, strategy = _task(request, data, options)
+    if not options.quiet:
+        _show_data(data)
+    folder = RunFolder.create(out or new_path(request.data), request, data.schema)
+    carry(folder, task, strategy, options)
+
+
+def start_demo(out: Path | None, options: Options, *, full: bool) -> None:
+    """Run the paper's parity problem: half of the rows train, half validate."""
+    rows = PAPER_ROWS if full else DEMO_ROWS
+    start(Request(data=f"parity:{rows}", fraction=0.5), out, options)
+
+
+def resume(path: Path, options: Options) -> None:
+    """Go on with a run."""
+    leave_on_termination()
+    folder = RunFolder(path)
+    _check(folder.request, options)
+    task, strategy = _task(folder.request, folder.data(), options)
+    carry(folder, task, strategy, options)
+
+
+def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -> None:
+    """Carry a run through, show it as it goes on, and print what came of it."""
+    where = Where(options.workers, options.limits, folder.path)
+    display = Display(Picture(strategy), str(task.scoring), options.workers, quiet=options.quiet)
+    try:
+        with display:
+            selection = select(
+                task,
+                strategy,
+                where,
+                time_limit=options.time_limit,
+                watch=display.take,
+                refit=folder.request.refit,
+            )
+    except (AllLearnersFailed, NothingMeasured) as error:
+        if options.json:
+            typer.echo(json.dumps({**as_json(strategy, error.result), "folder": str(folder.path)}))
+        raise
+    except (KeyboardInterrupt, SystemExit):
+        complain(f"Interrupted. `pydaub resume {folder.path}` goes on where it was.")
+        raise
+    saved = saving.save(selection.fitted, folder.path, task.data.train(min(SAMPLE_ROWS, task.data.full_size)).X)
+    told = _told(folder, strategy, selection, saved)
+    folder.finish(told)
+    if options.json:
+        typer.echo(json.dumps(told))
+    else:
+        out = console()
+        print_run(
+            out,
+            selection.result,
+            selection.certificate,
+            strategy.learners,
+            scoring=str(task.scoring),
+            jobs=options.workers,
+        )
+        print_lines(out, _where_it_is(folder, selection, saved))
+
+
+def compared(request: Request, names: Sequence[str], out: Path | None, options: Options) -> dict[str, Any]:
+    """Run several strategies, each on what the others have measured too, and print them side by side."""
+    leave_on_termination()
+    _check(request, options)
+    data = request.load()
+    with ExitStack() as stack:
+        folder = out or Path(stack.enter_context(TemporaryDirectory(prefix="pydaub-")))
+        results: dict[str, Result] = {}
+        told: dict[str, Any] = {}
+        known: dict[Allocation, Outcome] = {}
+        for name in names:
+            task, strategy = _task(
+                replace(request, strategy=name), data, replace(options, quiet=options.quiet or bool(results))
+            )
+            display = Display(Picture(strategy), str(task.scoring), options.workers, quiet=options.quiet)
+            if not options.quiet:
+                complain(f"strategy {name}:")
+            try:
+                with display:
+                    results[name] = _only_run(
+                        task, strategy, folder=folder / name, known=known, display=display, options=options
+                    )
+            except AllLearnersFailed as error:
+                results[name] = error.result
+            except (KeyboardInterrupt, SystemExit):
+                if out:
+                    complain("Interrupted. The same command goes on where it was.")
+                raise
+            told[name] = as_json(strategy, results[name])
+            known.update({step.allocation: step.outcome for step in results[name].steps})
+            known.update(results[name].speculated)
+    if not options.json:
+        print_comparison(console(), results, wall=False)
+    return told
+
+
+def _only_run(  # noqa: PLR0913  # what a run needs
+    task: Task,
+    strategy: Strategy,
+    *,
+    folder: Path,
+    known: Mapping[Allocation, Outcome],
+    display: Display,
+    options: Options,
+) -> Result:
+    """Run a strategy without keeping what it selects."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with Journal(folder / JOURNAL, settings_of(task, strategy)) as journal:
+        engine = ProcessEngine(task, options.workers, folder, options.limits)
+        return run(strategy, engine, journal, known=known, watch=display.take)
+
+
+def _check(request: Request, options: Options) -> None:
+    """Refuse at the door what would fail later."""
+    check_limits(options.limits)
+    if options.time_limit is not None and not options.time_limit > 0:
+        raise InputError(f"`--time-limit` must be more than 0, got {options.time_limit}.")
+    if request.scoring is not None:
+        check_scoring_name(request.scoring)
+    if request.cv is not None and request.cv < 2:  # noqa: PLR2004  # folds
+        raise InputError(f"`--cv` must be at least 2 folds, got {request.cv}.")
+    if request.cv is not None and request.validation is not None:
+        raise InputError("`--cv` must go without `--validation`: the folds are the validation. Choose one of the two.")
+
+
+def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Strategy]:
+    learners = portfolio(request.learners, data.schema)
+    schedule, note = schedule_for(data.full_size, request.first_size, request.ratio)
+    strategy = strategy_named(request.strategy, learners, schedule)
+    if not options.quiet:
+        for line in (*data.notes, *([note] if note else [])):
+            complain(line)
+    task = Task(
+        data,
+        learners,
+        strategy.schedule.sizes,
+        scoring=request.scoring or ("accuracy" if data.schema.task == "classification" else "r2"),
+        cv=request.cv,
+        metrics=request.metrics,
+        seed=request.seed,
+        reuse=request.reuse,
+        threads=max(1, cores() // options.workers),
+    )
+    return task, strategy
+
+
+def _show_data(data: Prepared) -> None:
+    """Say on stderr what was found in the data."""
+    out, schema = console(stderr=True), data.schema
+    columns = schema.columns[:COLUMNS_SHOWN]
+    if columns:
+        print_columns(out, [(each.name, each.kind, each.missing, each.distinct) for each in columns])
+    if len(schema.columns) > COLUMNS_SHOWN:
+        print_lines(out, [f"... and {len(schema.columns) - COLUMNS_SHOWN:,} columns more."])
+    classes = f" with {counted(len(schema.classes), 'class')[:-1]}es" if len(schema.classes) > 1 else ""
+    validation = f"{data.valid_size:,} to validate" if data.valid_size else "validated by cross-validation"
+    print_lines(out, [f"{schema.task.capitalize()}{classes}: {data.full_size:,} rows to train, {validation}.", ""])
+
+
+def _told(folder: RunFolder, strategy: Strategy, selection: Selection, saved: saving.Saved) -> dict[str, Any]:
+    result, claim = selection.result, selection.certificate
+    return {
+        **as_json(strategy, result),
+        "selected_size": result.selected_size,
+        "valid_score": result.valid_score,
+        "metrics": dict(result.measured.metrics) if result.measured else {},
+        "stopped": result.stopped,
+        "certificate": {
+            "ceiling": claim.ceiling,
+            "ceiling_learner": claim.ceiling_learner,
+            "judged": claim.judged,
+            "misbehaved": dict(claim.misbehaved),
+            "tolerance": claim.tolerance,
+            "doubts": list(claim.doubts),
+            "text": " ".join(claim.sentences),
+        }
+        if claim
+        else None,
+        "folder": str(folder.path),
+        "model": saved.path.name,
+    }
+
+
+def _where_it_is(folder: RunFolder, selection: Selection, saved: saving.Saved) -> list[str]:
+    rows = (
+        "all rows, those for validation included"
+        if folder.request.refit and not selection.result.stopped
+        else "its rows"
+    )
+    lines = ["", f"The run is in {folder.path}; the learner, trained on {rows}, in {saved.path.name} there."]
+    if saved.reason is not None:
+        lines.append(f"It is a pickle, since it cannot be saved otherwise ({saved.reason}): {saving.RUNS_CODE}.")
+    if selection.result.stopped:
+        lines.append(f"`pydaub resume {folder.path}` goes on where it was.")
+    return [
+        *lines,
+        f"`pydaub predict {folder.path} NEW.csv` predicts with it; `pydaub show {folder.path}` shows this again.",
+    ]

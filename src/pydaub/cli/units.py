@@ -1,0 +1,60 @@
+"""Times, amounts of memory and pairs as people write them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pydaub.errors import InputError
+
+SECONDS: Final = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+DECIMAL: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BINARY: Final = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+BYTES: Final = {**DECIMAL, **BINARY, **{unit[0]: size for unit, size in DECIMAL.items()}}  # K for KB
+
+
+def seconds(text: str | None, option: str) -> float | None:
+    """Return 90, 90s, 1.5m or 2h in seconds.
+
+    >>> seconds("1.5m", "--time-limit")
+    90.0
+    """
+    return None if text is None else _amount(text.lower(), SECONDS, option, "a time such as 90s, 10m or 2h")
+
+
+def memory(text: str | None, option: str) -> int | None:
+    """Return 500MB or 2GB in bytes.
+
+    >>> memory("2GB", "--learner-memory")
+    2000000000
+    """
+    return (
+        None
+        if text is None
+        else int(_amount(text.upper(), BYTES, option, "an amount with a unit, such as 500MB or 2GB"))
+    )
+
+
+def pairs(texts: list[str]) -> dict[str, str]:
+    """Return what was written as column=kind.
+
+    >>> pairs(["zip=categorical"])
+    {'zip': 'categorical'}
+    """
+    found = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"`--kind` must be written as column=kind, got {text!r}.")
+        found[name] = value
+    return found
+
+
+def _amount(text: str, units: dict[str, int], option: str, form: str) -> float:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*", text)
+    if not match or match[2] not in units:
+        raise InputError(f"`{option}` must be {form}, got {text!r}.")
+    amount = float(match[1]) * units[match[2]]
+    if not 0 < amount < float("inf"):
+        raise InputError(f"`{option}` must be more than 0, got {text!r}. Leave it out for no limit of your own.")
+    return amount
