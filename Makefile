@@ -11,8 +11,8 @@ export PYTHONDONTWRITEBYTECODE :=
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-demo: $(READY)  ## the main job on data that ships with the package
-	$(BIN)/pydaub demo
+demo: $(READY)  ## the paper's parity problem on two workers; FULL=1 for the paper's size
+	$(BIN)/pydaub demo $(if $(FULL),--full)
 
 test: $(READY)  ## every test, doctests and documentation included
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
@@ -38,6 +38,8 @@ format: $(READY)  ## put the code in form
 bench: $(READY)  ## figures, not tests; takes some minutes
 	$(BIN)/python benchmarks/prefetch.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/memory.py
 
 hooks: $(READY)  ## run the checks before every commit
 	$(BIN)/pre-commit install

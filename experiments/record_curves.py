@@ -1,4 +1,4 @@
-"""Record the learning curves that `pydaub demo` replays.
+"""Record the learning curves that `pydaub recorded` replays.
 
 Every learner is trained on every size, one after the other on one thread, and the table is written line by
 line. Needs scikit-learn, pandas and pyarrow, which pydaub itself does not:

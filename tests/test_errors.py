@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pickle
 
-from pydaub import AllLearnersFailed, Failure, errors
+import pytest
+
+from pydaub import AllLearnersFailed, Failure, NothingMeasured, PydaubError, Result, errors
 
 
 def test_failures_are_grouped_and_counted() -> None:
@@ -32,9 +34,43 @@ def test_it_survives_the_way_to_another_process() -> None:
     assert (str(twin), twin.failures) == (str(error), error.failures)
 
 
+def test_nothing_measured_says_what_to_do_and_keeps_what_was_done() -> None:
+    done = Result(None, 100, (), {}, 1.5, abandoned=1, stopped="time limit")
+    error = NothingMeasured(done)
+    assert str(error) == (
+        "`time_limit` must leave time for at least one measurement. Resume the run with a longer one."
+    )
+    twin = pickle.loads(pickle.dumps(error))
+    assert (str(twin), twin.result) == (str(error), done)
+    assert NothingMeasured().result is None
+
+
+class Unspeakable(Exception):
+    """What it says of itself fails."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ValueError("one\ntwo"), "ValueError: one"),
+        (ValueError("  \n one \n"), "ValueError: one"),
+        (ValueError(), "ValueError: "),
+        (SystemExit(3), "SystemExit: 3"),
+        (Unspeakable(), "Unspeakable: (its message cannot be told)"),
+        (RuntimeError("x" * 10_000), "RuntimeError: " + "x" * 486),
+    ],
+)
+def test_an_error_of_foreign_code_is_one_line(error: BaseException, line: str) -> None:
+    assert errors.one_line(error) == line
+
+
 def test_the_drawing_shows_every_error() -> None:
     tree = errors.__doc__ or ""
     classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
-    assert len(classes) == 9
+    assert len(classes) == 10
     for kind in classes:
         assert kind.__name__ in tree
+        assert issubclass(kind, PydaubError)

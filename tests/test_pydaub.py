@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
+
+import pytest
 
 import pydaub
 
 
 def test_the_public_names_are_those_listed() -> None:
-    public = {name for name in vars(pydaub) if not name.startswith("_")}
-    modules = {"bounds", "curve", "engines", "errors", "journal", "records", "schedule", "strategies", "annotations"}
-    loaded_later = {"cli", "terminal", "theory"}
-    assert public - modules - loaded_later == set(pydaub.__all__)
+    public = {name for name in vars(pydaub) if not name.startswith("_")} - {"annotations", "Any", "TYPE_CHECKING"}
+    modules = {module.name for module in pkgutil.iter_modules(pydaub.__path__)} - {"run"}
+    assert public - modules | {"DaubSearch"} == set(pydaub.__all__)
     assert sorted(pydaub.__all__, key=str.lower) == sorted(set(pydaub.__all__), key=str.lower)
 
 
@@ -27,3 +29,12 @@ def test_importing_needs_the_standard_library_alone() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert loaded - set(sys.stdlib_module_names) == {"pydaub"}
+
+
+def test_the_search_is_imported_when_it_is_used() -> None:
+    from pydaub import DaubSearch  # noqa: PLC0415  # that is the point
+    from pydaub.search import DaubSearch as defined  # noqa: N813, PLC0415  # the same
+
+    assert DaubSearch is defined
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        pydaub.nonsense  # noqa: B018  # that is the point

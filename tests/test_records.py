@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from pydaub import Allocation, Asked, Evaluated, Failure, InputError, Measurement, Selected, Started
+from pydaub import (
+    Allocation,
+    Asked,
+    Evaluated,
+    Failure,
+    InputError,
+    Measurement,
+    Selected,
+    Started,
+    Stopped,
+    Submitted,
+)
 from pydaub.records import Event, from_json, to_json
 
 A = Allocation("tree", 500)
@@ -17,7 +28,10 @@ EVENTS: list[Event] = [
     Asked(A, 0.1 + 0.2),
     Evaluated(A, Measurement(0.1 + 0.2, -1e-300, 1 / 3), 2 / 3),
     Evaluated(A, Failure("crash", "Größe „ü“ \n\ud800", 0.5), 1.0),
+    Submitted(A),
+    Evaluated(A, Measurement(0.5, 0.25, 1.0, {"auc": 0.1 + 0.2, "peak_mb": 1e9}), 2.0),
     Selected("tree"),
+    Stopped("time limit", 1 / 3),
 ]
 
 
@@ -51,6 +65,63 @@ def test_numbers_of_other_types_become_plain_floats() -> None:
     ]
     third: Any = Fraction(1, 3)
     assert Measurement(third, 0.5, 0).train_score is third
+
+
+def test_further_figures_are_plain_and_finite() -> None:
+    """They are what no strategy looks at: one that is no number is left out, and no measurement is lost for it."""
+    given: Any = {"auc": HalfPrecision(0.5), "log_loss": math.inf, "r2": math.nan, 7: 1, "f1": True}
+    measurement = Measurement(0.5, 0.5, 1.0, given)
+    assert measurement.metrics == {"auc": 0.5, "7": 1.0, "f1": 1.0}
+    assert all(type(value) is float for value in measurement.metrics.values())
+    assert Measurement(0.5, 0.5, 1.0).metrics == {}
+    assert "metrics" not in to_json(Evaluated(A, Measurement(0.5, 0.5, 1.0), 1.0))
+    assert hash(measurement) == hash(Measurement(0.5, 0.5, 1.0)), "a measurement can be a key"
+    assert measurement != Measurement(0.5, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("metrics", [{"auc": "0.5"}, {"auc": None}, {"auc": [1.0]}, {"auc": 10**400}])
+def test_a_figure_that_is_no_number_is_refused(metrics: Any) -> None:
+    with pytest.raises(InputError, match=r"`auc` must be a number, got"):
+        Measurement(0.5, 0.5, 1.0, metrics)
+
+
+def test_what_an_older_journal_lacks_is_empty() -> None:
+    fields = {"kind": "evaluated", "learner": "tree", "size": 5, "train_score": 1, "valid_score": 0.5, "seconds": 1}
+    assert from_json({**fields, "clock": 1}) == Evaluated(Allocation("tree", 5), Measurement(1.0, 0.5, 1.0), 1.0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "submitted", "learner": "tree"},
+        {"kind": "submitted", "learner": "", "size": 5},
+        {"kind": "stopped", "reason": "time limit"},
+        {"kind": "stopped", "reason": "time limit", "clock": "soon"},
+        {"kind": "stopped", "clock": 1.0},
+        {
+            "kind": "evaluated",
+            "learner": "a",
+            "size": 1,
+            "train_score": 1,
+            "valid_score": 1,
+            "seconds": 1,
+            "clock": None,
+        },
+        {
+            "kind": "evaluated",
+            "learner": "a",
+            "size": 1,
+            "train_score": 1,
+            "valid_score": 1,
+            "seconds": 1,
+            "clock": 1,
+            "metrics": [1],
+        },
+    ],
+)
+def test_an_event_that_lacks_something_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises((KeyError, TypeError, InputError)):
+        from_json(fields)
 
 
 @pytest.mark.parametrize(

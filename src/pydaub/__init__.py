@@ -1,9 +1,12 @@
 """pydaub: find the learner that will be best on all your data, without training all of them on all of it.
 
-Importing this needs the standard library alone and changes nothing global.
+Importing this needs the standard library alone and changes nothing global; `DaubSearch`, which needs scikit-learn, is
+imported when it is first used.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from pydaub.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
 from pydaub.curve import Curve
@@ -37,6 +40,9 @@ from pydaub.run import Result, Step, run
 from pydaub.schedule import PAPER_SIZES, Schedule
 from pydaub.strategies import STRATEGIES, Daub, Elimination, Full, Halving, Strategy, Subset
 
+if TYPE_CHECKING:
+    from pydaub.search import DaubSearch
+
 __version__ = "0.1.0.dev0"
 
 __all__ = [
@@ -47,6 +53,7 @@ __all__ = [
     "Asked",
     "Curve",
     "Daub",
+    "DaubSearch",
     "DifferenceBound",
     "Elimination",
     "Engine",
@@ -83,3 +90,11 @@ __all__ = [
     "UpperBound",
     "run",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever is asked for
+    if name != "DaubSearch":
+        raise AttributeError(f"module 'pydaub' has no attribute {name!r}")
+    from pydaub.search import DaubSearch  # noqa: PLC0415  # heavy
+
+    return DaubSearch

@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from pydaub.records import Allocation, Measurement, Outcome
+from pydaub.run import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pydaub.run import Result, Step
+    from pydaub.run import Result
 
 LONG_ENOUGH: Final = 3  # points of a curve that can be judged
 NAMED: Final = 8  # learners that are named in a sentence
@@ -66,8 +67,8 @@ class Certificate:
             f"{what}{can} exceed {self.ceiling:.4f} on all rows ({self.ceiling_learner}) unless its curve gets steeper"
         )
         if self.ceiling <= self.score:
-            return f"{most}: none can overtake {self.selected}."
-        return f"{most}: at most {self.ceiling - self.score:.4f} more than {self.selected}."
+            return f"Certificate: {most}; none can overtake {self.selected}."
+        return f"Certificate: {most}; that is at most {self.ceiling - self.score:.4f} more than {self.selected}."
 
     def _audit(self) -> str:
         held = self.judged - len(self.misbehaved)
@@ -154,9 +155,10 @@ def _extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
 
 
 def _curves(result: Result) -> dict[str, list[Step]]:
-    """Return each learner's measured steps."""
+    """Return each learner's measured steps, with what was evaluated ahead and never asked for."""
     curves: dict[str, list[Step]] = {}
-    for step in result.steps:
+    ahead = [Step(allocation, outcome, None) for allocation, outcome in result.speculated.items()]
+    for step in [*result.steps, *sorted(ahead, key=lambda step: step.allocation.size)]:
         if isinstance(step.outcome, Measurement):
             curves.setdefault(step.allocation.learner, []).append(step)
     return curves
@@ -167,7 +169,9 @@ def _top(curve: Sequence[Step], full_size: int) -> float | None:
     if not curve:
         return None
     last = curve[-1]
-    return _score(last) if last.allocation.size == full_size else last.bound
+    if last.allocation.size == full_size:
+        return _score(last)
+    return next((step.bound for step in reversed(curve) if step.bound is not None), None)
 
 
 def _score(step: Step) -> float:
@@ -196,12 +200,22 @@ def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: flo
     doubts = []
     score = result.valid_score or 0.0
     ahead = [
-        curve[-1] for name, curve in curves.items() if name != result.selected and _score(curve[-1]) > score + tolerance
+        curve[-1]
+        for name, curve in curves.items()
+        if name != result.selected
+        and _score(curve[-1]) > score + (tolerance if curve[-1].allocation.size < result.full_size else 0.0)
     ]
     own = [_score(step) for step in curves.get(result.selected or "", ())]
     if own and result.stopped is None and max(own) > score + tolerance:
         doubts.append(f"Doubtful: {result.selected} had {max(own):.4f} with fewer rows, more than with all of them.")
-    if ahead and result.stopped is None:
+    chance = [step for step in ahead if step.allocation.size == result.full_size]
+    if chance and result.stopped is None:
+        best = max(chance, key=_score)
+        doubts.append(
+            f"Doubtful: {best.allocation.learner}, which was trained on all rows ahead of being asked for, has"
+            f" {_score(best):.4f}, more than {result.selected}."
+        )
+    elif ahead and result.stopped is None:
         best = max(ahead, key=_score)
         doubts.append(
             f"Doubtful: {best.allocation.learner} already had {_score(best):.4f} with {best.allocation.size:,} rows,"

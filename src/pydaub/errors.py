@@ -37,6 +37,15 @@ class Reason(Protocol):
         """What the learner said."""
 
 
+def one_line(error: BaseException) -> str:
+    """Return an error of foreign code as one line, not endless; even what it says of itself may fail."""
+    try:
+        lines = str(error).strip().splitlines() or [""]
+    except Exception:  # noqa: BLE001  # its own __str__ may raise anything
+        lines = ["(its message cannot be told)"]
+    return f"{type(error).__name__}: {lines[0]}"[:500]
+
+
 class PydaubError(Exception):
     """The root of the tree."""
 

@@ -19,10 +19,11 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from pydaub.data import Sample
-from pydaub.errors import InputError
+from pydaub.errors import InputError, one_line
 from pydaub.metrics import Predictions, classification_metrics, regression_metrics
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 from pydaub.reuse import Memory, fit_again
@@ -95,7 +96,7 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
     except MemoryError as error:
         failure = Failure("memory", f"MemoryError: {error}", time.perf_counter() - began)
     except Exception as error:  # noqa: BLE001  # a learner may raise anything
-        failure = Failure("error", _first_line(error), time.perf_counter() - began)
+        failure = Failure("error", one_line(error), time.perf_counter() - began)
     return Evaluation(failure)
 
 
@@ -105,7 +106,7 @@ def fitted_on(task: Task, allocation: Allocation, *, with_validation: bool = Fal
         sample = task.data.train(allocation.size)
         if with_validation and task.data.valid_size:
             sample = _joined(sample, task.data.valid())
-        return _fitted(task, allocation, sample, None)
+        return _handed_over(task, allocation, _fitted(task, allocation, sample, None))
 
 
 def seed_of(task: Task, allocation: Allocation) -> int:
@@ -145,7 +146,7 @@ def _validated(task: Task, allocation: Allocation, memory: Memory | None) -> tup
     fitted = _fitted(task, allocation, sample, memory)
     train_score, _ = _scored(task, fitted, sample, metrics=False)
     valid_score, metrics = _scored(task, fitted, valid, metrics=task.metrics)
-    return (train_score, valid_score, metrics), fitted
+    return (train_score, valid_score, metrics), _handed_over(task, allocation, fitted)
 
 
 def _cross_validated(task: Task, allocation: Allocation) -> tuple[float, float, Any]:
@@ -174,14 +175,25 @@ def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory |
         estimator.set_params(**changed)
     fit = _fit_parameters(estimator, sample) if "fit" in task.weighted else {}
     if memory is not None and not fit and task.reuse:
-        estimator = fit_again(estimator, sample, memory, allocation, task.sizes)
+        estimator = fit_again(estimator, sample, memory, allocation)
     else:
         estimator.fit(sample.X, sample.y, **fit)
-    threads = [name for name in changed if name.rsplit("__", 1)[-1] in THREAD_PARAMETERS]
-    if threads:  # the person's own setting is for their machine, and goes with the learner
-        before = given.get_params()
-        estimator.set_params(**{name: before[name] for name in threads})
     return estimator
+
+
+def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
+    """Return the learner with the person's own number of threads: that is for their machine, not for ours."""
+    given = task.learners[allocation.learner].estimator
+    if hasattr(given, "set_params"):
+        now = fitted.get_params()
+        threads = {
+            name: value
+            for name, value in given.get_params().items()
+            if name.rpartition("__")[2] in THREAD_PARAMETERS and now.get(name) != value
+        }
+        if threads:
+            fitted.set_params(**threads)
+    return fitted
 
 
 def _changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any]:
@@ -205,6 +217,9 @@ def _fit_parameters(estimator: Any, sample: Sample) -> dict[str, Any]:
     """Return how the weights are given to `fit`; a pipeline passes them to its last step."""
     if sample.weights is None or (_routing() and not _wants(estimator, "fit")):
         return {}
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not _routing() and not has_fit_parameter(last, "sample_weight"):
+        raise TypeError(f"{type(last).__name__} takes no sample weights")
     if isinstance(estimator, Pipeline) and not _routing():
         return {f"{estimator.steps[-1][0]}__sample_weight": sample.weights}
     return {"sample_weight": sample.weights}
@@ -227,7 +242,7 @@ def _scored(task: Task, fitted: Any, sample: Sample, *, metrics: bool) -> tuple[
     if metrics:
         try:
             found = _metrics(task, Predictions(fitted) if not named else seen, sample)
-        except (AttributeError, TypeError, ValueError):  # they are an extra: a learner that cannot give them is scored
+        except Exception:  # noqa: BLE001  # they are an extra: a learner that cannot give them is scored
             found = {}
     scorer = check_scoring(fitted, scoring=task.scoring)
     weighted = "score" in task.weighted and sample.weights is not None and _routing() and _wants(scorer, "score")
@@ -264,15 +279,13 @@ def _stacked(a: Any, b: Any) -> Any:
     if hasattr(a, "iloc"):
         import pandas as pd  # noqa: PLC0415  # only where there are frames
 
-        return pd.concat([a, b], ignore_index=True)
+        joined = pd.concat([a, b], ignore_index=True)
+        for name in a.select_dtypes("category"):
+            if joined[name].dtype != a[name].dtype:  # rows that were given apart may know other categories
+                joined[name] = pd.api.types.union_categoricals([a[name], b[name]], ignore_order=True)
+        return joined
     if hasattr(a, "vstack"):  # polars
         return a.vstack(b)
     import scipy.sparse  # noqa: PLC0415  # only where there are sparse rows
 
     return scipy.sparse.vstack([a, b], format="csr")
-
-
-def _first_line(error: Exception) -> str:
-    """Return the error as one line, not endless."""
-    lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0]}"[:500]

@@ -14,10 +14,18 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
+from pydaub.learners.adapters import NearestClassifier
+
 Array: TypeAlias = np.ndarray[Any, Any]
 
 # Their prediction is the class with the highest probability, and making both takes twice as long as one.
-BY_PROBABILITY = (KNeighborsClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
+BY_PROBABILITY = (
+    KNeighborsClassifier,
+    NearestClassifier,
+    RandomForestClassifier,
+    ExtraTreesClassifier,
+    BaggingClassifier,
+)
 
 
 class Predictions:
@@ -57,7 +65,7 @@ def classification_metrics(fitted: Any, X: Any, y: Array, classes: Array) -> dic
     the mean over each class against the rest.
     """
     probabilities = fitted.predict_proba(X) if hasattr(fitted, "predict_proba") else None
-    truth, predicted = np.searchsorted(classes, y), _codes(fitted.predict(X), classes)
+    truth, predicted = _codes(y, classes), _codes(fitted.predict(X), classes)
     found = _by_class(truth, predicted, len(classes))
     if probabilities is not None:
         aligned = np.zeros((len(y), len(classes)))
@@ -82,7 +90,11 @@ def regression_metrics(fitted: Any, X: Any, y: Array) -> dict[str, float]:
 
 def _codes(labels: Any, classes: Array) -> Array:
     """Return the positions of labels among the classes."""
-    return np.searchsorted(classes, np.asarray(labels).ravel())
+    labels = np.asarray(labels).ravel()
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    if not np.array_equal(classes[codes], labels):  # a regressor among classifiers, say
+        raise ValueError("predictions must be labels")
+    return codes
 
 
 def _by_class(truth: Array, predicted: Array, count: int) -> dict[str, float]:

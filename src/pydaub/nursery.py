@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +16,10 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from pydaub.worker import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +63,7 @@ class Nursery:
     """
 
     def __init__(self, function: str, preload: Sequence[str] = ()) -> None:
-        self._setup = {"function": function, "preload": list(preload), "path": sys.path}
+        self._setup = {"function": function, "preload": list(preload), "path": [*map(str, sys.path)]}
         self._running: dict[int, dict[str, Any]] = {}  # what was asked, in case the server dies
         self._died: set[int] = set()  # asked a second time, since the server died under them
         self._ready: deque[Ended] = deque()
@@ -71,10 +75,10 @@ class Nursery:
         ours, theirs = socket.socketpair()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(  # noqa: S603  # ourselves
-            [sys.executable, "-c", f"from pydaub.worker import serve; serve({theirs.fileno()})"],
+            [sys.executable, "-P", "-c", f"from pydaub.worker import serve; serve({theirs.fileno()})"],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**environment, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**environment, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, self._setup["path"]))},
             start_new_session=True,  # Ctrl-C is for the owner
         )
         theirs.close()
@@ -87,8 +91,8 @@ class Nursery:
         request = {
             "key": self._keys,
             "arguments": dict(arguments),
-            "seconds": limits.seconds,
-            "memory": limits.memory,
+            "seconds": None if limits.seconds is None else float(limits.seconds),
+            "memory": None if limits.memory is None else int(limits.memory),
         }
         self._running[self._keys] = request
         self._send(request)
@@ -99,10 +103,12 @@ class Nursery:
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
             left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-            self._socket.settimeout(left if left is None or left > 0 else 1e-6)
+            self._socket.settimeout(None if left is None else min(max(left, 1e-6), LONGEST_WAIT))
             try:
                 received = self._socket.recv(1 << 16)
             except TimeoutError:
+                if left is not None and left > LONGEST_WAIT:
+                    continue
                 return None
             except ConnectionError:
                 received = b""
@@ -150,3 +156,13 @@ class Nursery:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        _end_session(self._process.pid)
+
+
+def _end_session(leader: int) -> None:
+    """End what a server has left behind that was killed itself: its session is its own."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):  # it has just ended
+            session = int(entry.read_text().rpartition(")")[2].split()[3])
+            if session == leader:
+                os.kill(int(entry.parent.name), signal.SIGKILL)

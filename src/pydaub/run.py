@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from pydaub.errors import AllLearnersFailed, InputError, JournalMismatch, NothingMeasured, RefusedAllocation
@@ -109,8 +110,9 @@ def run(  # noqa: PLR0913  # three that make a run, three that a person may add
         raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
     if not isinstance(journal, Journal | None):
         raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit}.")
+    limit: object = time_limit
+    if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
+        raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
     running = _Run(strategy, engine, journal, watch)
     running.add_known(known or {})
     return running.carried_through(time_limit)
@@ -130,9 +132,9 @@ class _Run:
         self._resumed = len(self._known)
         self._asked_before = iter([event.allocation for event in past if isinstance(event, Asked)])
         self._selected_before = any(isinstance(event, Selected) for event in past)
-        self._clock_before = max((event.clock for event in past if isinstance(event, Evaluated)), default=0.0)
+        self._clock_before = max((event.clock for event in past if isinstance(event, Evaluated | Stopped)), default=0.0)
         self._pending: set[Allocation] = set()
-        self._refused: dict[str, set[Allocation]] = {}  # by learner
+        self._refused: set[Allocation] = set()
         self._steps: list[Step] = []
         self._deadline: float | None = None
 
@@ -206,7 +208,6 @@ class _Run:
                 raise _TimeUp
             done, outcome = collected
             self._pending.remove(done)
-            self._refused.pop(done.learner, None)  # what had to wait for this size may go now
             self._note(Evaluated(done, outcome, self._clock_before + self._engine.clock))
             self._known[done] = outcome
 
@@ -215,15 +216,15 @@ class _Run:
 
     def _prefetch(self, guesses: Iterator[Allocation]) -> None:
         while self._engine.free and (guess := next(guesses, None)) is not None:
-            if guess in self._known or guess in self._pending or guess in self._refused.get(guess.learner, ()):
+            if guess in self._known or guess in self._pending or guess in self._refused:
                 continue
             try:
-                self._submit(guess)
+                self._submit(guess, guess=True)
             except RefusedAllocation:
-                self._refused.setdefault(guess.learner, set()).add(guess)  # a guess need not be possible
+                self._refused.add(guess)  # a guess need not be possible
 
-    def _submit(self, allocation: Allocation) -> None:
-        self._engine.submit(allocation)
+    def _submit(self, allocation: Allocation, *, guess: bool = False) -> None:
+        self._engine.submit(allocation, guess=guess)
         self._pending.add(allocation)
         self._note(Submitted(allocation), sync=False)
 

@@ -21,7 +21,8 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from types import UnionType
+from typing import Any, Final, get_origin, get_type_hints
 
 from pydaub.data import Prepared, Schema, Split, load
 from pydaub.errors import InputError
@@ -88,6 +89,7 @@ class RunFolder:
             known = {name.name for name in fields(Request)}
             asked = {name: value for name, value in about["request"].items() if name in known}
             self.request = Request(**{**asked, "drop": tuple(asked.get("drop", ()))})
+            _check_types(self.request)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path / ABOUT} must be as pydaub wrote it, got {error}.") from None
 
@@ -96,10 +98,7 @@ class RunFolder:
         """Make a new folder for a run."""
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise InputError(
-                    f"{path} must be a new or empty folder, got one with files. `pydaub resume` goes on with a run."
-                )
+            check_unused(path)
             about = {"request": asdict(request), "versions": versions(), "machine": platform.platform()}
             (path / SCHEMA).write_text(json.dumps(schema.to_json(), indent=1))
             (path / ABOUT).write_text(json.dumps(about, indent=1))
@@ -123,9 +122,24 @@ class RunFolder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self.path / SCHEMA} must be as pydaub wrote it, got {error}.") from None
 
+    def result(self) -> dict[str, Any] | None:
+        """Return what `finish` kept; None where there is nothing that can be read."""
+        try:
+            return dict(json.loads((self.path / RESULT).read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
     def finish(self, result: dict[str, Any]) -> None:
         """Keep what came of the run."""
         (self.path / RESULT).write_text(json.dumps(result, indent=1))
+
+
+def check_unused(path: Path) -> None:
+    """Refuse a folder with files, before anything is read."""
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(
+            f"{path} must be a new or empty folder, got one with files. `pydaub resume` goes on with a run."
+        )
 
 
 def new_path(data: str) -> Path:
@@ -137,6 +151,13 @@ def new_path(data: str) -> Path:
         count += 1
         path = base.with_name(f"{base.name}-{count}")
     return path
+
+
+def _check_types(request: Request) -> None:
+    for name, kind in get_type_hints(Request).items():
+        value, plain = getattr(request, name), get_origin(kind) or kind
+        if kind is not Any and not isinstance(value, kind if plain is UnionType else plain):
+            raise TypeError(f"{name} as {value!r}")
 
 
 def versions() -> dict[str, str]:

@@ -16,16 +16,18 @@ import cloudpickle
 import numpy as np
 import skops.io
 
-from pydaub.errors import InputError, PydaubError
+from pydaub.errors import InputError, PydaubError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 SAFE, PICKLE, ABOUT = "model.skops", "model.pkl", "model.json"
-# Classes of the libraries that a learner runs in anyhow. Functions are never trusted: data has none.
+# Classes of the libraries that a learner runs in anyhow. Functions are not trusted, since data has none, but for the
+# one with which scikit-learn's HistGradientBoosting checks columns that are categories.
 TRUSTED: Final = re.compile(
-    r"((sklearn|imodels|lightgbm|xgboost|catboost|pydaub\.learners)\.[\w.]+\._*[A-Z]\w*|collections\.OrderedDict|numpy\.dtype)"
+    r"((sklearn|imodels|lightgbm|xgboost|catboost|pydaub\.learners)\.[\w.]+\._*[A-Z]\w*|collections\.OrderedDict|numpy\.dtype"
+    r"|functools\.partial|sklearn\.utils\.validation\.check_array)"
 )
 RUNS_CODE: Final = "loading it runs code from the file, so open it only where you trust who made it"
 
@@ -57,29 +59,43 @@ def save(fitted: Any, folder: Path, rows: Any = None) -> Saved:
         path.unlink(missing_ok=True)
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:200]
         path = folder / PICKLE
-        path.write_bytes(cloudpickle.dumps(fitted))
+        path.write_bytes(_pickled(fitted))
         (folder / ABOUT).write_text(json.dumps({"file": PICKLE, "reason": reason}))
         return Saved(path, reason)
     (folder / ABOUT).write_text(json.dumps({"file": SAFE, "reason": None}))
     return Saved(path)
 
 
-def load(folder: Path) -> tuple[Any, Saved]:
-    """Return the learner that was saved in a folder, and how."""
+def _pickled(fitted: Any) -> bytes:
+    try:
+        return bytes(cloudpickle.dumps(fitted))
+    except Exception as error:  # noqa: BLE001  # whatever its own pickling raises
+        raise SavedLearnerError(
+            f"{type(fitted).__name__} must be such as can be saved, got {one_line(error)}."
+        ) from None
+
+
+def saved_in(folder: Path) -> Saved:
+    """Return how a learner was saved in a folder, without loading it."""
     if (folder / SAFE).exists():
-        try:
-            return _load_safe(folder / SAFE), Saved(folder / SAFE)
-        except SavedLearnerError:
-            raise
-        except Exception as error:  # noqa: BLE001  # of a damaged file
-            raise SavedLearnerError(f"{folder / SAFE} must be a learner that pydaub saved, got {error}.") from None
-    if (folder / PICKLE).exists():
-        about = json.loads((folder / ABOUT).read_text()) if (folder / ABOUT).exists() else {}
-        try:
-            return cloudpickle.loads((folder / PICKLE).read_bytes()), Saved(folder / PICKLE, about.get("reason", ""))
-        except Exception as error:  # noqa: BLE001  # of a damaged file
-            raise SavedLearnerError(f"{folder / PICKLE} must be a learner that pydaub saved, got {error}.") from None
-    raise InputError(f"{folder} must hold a saved learner, got none. Let the run end first: pydaub resume.")
+        return Saved(folder / SAFE)
+    if not (folder / PICKLE).exists():
+        raise InputError(f"{folder} must hold a saved learner, got none. Let the run end first: pydaub resume.")
+    try:
+        return Saved(folder / PICKLE, json.loads((folder / ABOUT).read_text())["reason"] or "")
+    except (OSError, ValueError, KeyError, TypeError):
+        return Saved(folder / PICKLE, "")
+
+
+def load(folder: Path) -> Any:
+    """Return the learner that was saved in a folder."""
+    path = saved_in(folder).path
+    try:
+        return _load_safe(path) if path.name == SAFE else cloudpickle.loads(path.read_bytes())
+    except SavedLearnerError:
+        raise
+    except Exception as error:  # noqa: BLE001  # of a damaged file
+        raise SavedLearnerError(f"{path} must be a learner that pydaub saved, got {error}.") from None
 
 
 def _load_safe(path: Path) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from copy import deepcopy
+from inspect import isclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import assert_all_finite, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -143,12 +144,15 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             raise InputError(
                 f"`y` must be given: {type(self).__name__} requires y to be passed, but the target y is None."
             )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self._seed()
+        self._check_validation(X_val, y_val)
         own = not isinstance(self.learners, str)
         X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
         if len(y) < TOO_FEW:
             raise InputError(f"`X` must have at least {TOO_FEW} rows, got n_samples={len(y)}.")
         if self._task_of_learners() == "classification":
+            if y.dtype.kind == "f":
+                assert_all_finite(y, input_name="y")
             check_classification_targets(y)
         data = prepare(
             X,
@@ -165,6 +169,26 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         selection = self._selected(data, learners, seed, routed=own and self._routes(weights, groups))
         self._take(selection, learners, data)
         return self
+
+    def _seed(self) -> int:
+        try:
+            return int(check_random_state(self.random_state).randint(2**31 - 1))
+        except ValueError as error:
+            raise InputError(
+                f"`random_state` must be a whole number, a RandomState or None, got {self.random_state!r}: {error}."
+            ) from None
+
+    def _check_validation(self, X_val: Any, y_val: Any) -> None:
+        """Refuse half a validation set, two ways to validate, and folds that are not made anew for each sample."""
+        if (X_val is None) != (y_val is None):
+            raise InputError("`X_val` and `y_val` must be given together, got one of them.")
+        if self.cv is None:
+            return
+        if X_val is not None:
+            raise InputError("`cv` must be None where `X_val` is given, got both. Leave one out.")
+        folds = isinstance(self.cv, int | np.integer) and self.cv > 1  # True is no number of folds, and not above 1
+        if not folds and (isinstance(self.cv, str) or not hasattr(self.cv, "split")):
+            raise InputError(f"`cv` must be a number of folds from 2, a splitter or None, got {self.cv!r}.")
 
     def _selected(self, data: Prepared, learners: dict[str, Learner], seed: int, *, routed: bool) -> Selection:
         schedule, self.schedule_note_ = schedule_for(data.full_size, self.first_size, self.ratio)
@@ -194,6 +218,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {jobs!r}.")
             workers = int(jobs) if jobs > 0 else max(1, cores() + 1 + int(jobs))
         limits = Limits(self.learner_timeout, self.learner_memory)
+        if not isinstance(self.folder, str | Path | None):
+            raise InputError(f"`folder` must be a path or None, got {self.folder!r}.")
         return Where(workers, limits, None if self.folder is None else Path(self.folder))
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
@@ -245,7 +271,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         """Return a row for each allocation, as arrays; ranks are given among equal sizes only."""
         valid = np.array([_score(step, "valid_score") for step in steps])
         sizes = np.array([step.allocation.size for step in steps])
-        rank = [1 + int(np.sum((sizes == size) & (valid > score))) for size, score in zip(sizes, valid, strict=True)]
+        order = np.nan_to_num(valid, nan=-np.inf)  # what failed comes last
+        rank = [1 + int(np.sum((sizes == size) & (order > score))) for size, score in zip(sizes, order, strict=True)]
         parameters = {name: self._parameters(learner) for name, learner in learners.items()}
         return {
             "learner": np.array([step.allocation.learner for step in steps], dtype=object),
@@ -268,7 +295,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _estimators(self) -> list[Any]:
         """Return the estimators that were given, as far as they are known before there is data."""
-        if isinstance(self.learners, str):
+        if isinstance(self.learners, str) or isclass(self.learners):
             return []
         if hasattr(self.learners, "fit"):
             return [self.learners]
@@ -292,6 +319,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
         if not get_config()["enable_metadata_routing"]:
             return False
+        if self.cv is None:
+            given.pop("groups", None)  # they divide the rows, and nobody else needs them
         if given:
             process_routing(self, "fit", **given)
         return True
@@ -331,6 +360,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         else:
             estimators = self._estimators()
             names = [type(estimator).__name__ for estimator in estimators]
+        if not estimators:
+            return _VisualBlock("single", self, names=type(self).__name__, name_details=str(self))
         return _VisualBlock("parallel", estimators, names=names, name_details=[str(each) for each in estimators])
 
     def score(self, X: Any, y: Any, **params: Any) -> float:
@@ -347,7 +378,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if hasattr(X, "columns"):
             validate_data(self, X, skip_check_array=True, reset=reset)
             # The portfolio's pipelines are made for frames of pandas.
-            return X.to_pandas() if isinstance(self.learners, str) and hasattr(X, "to_pandas") else X
+            X = X.to_pandas() if isinstance(self.learners, str) and hasattr(X, "to_pandas") else X
+            # The learners have been given names that are text, as `prepare` makes them.
+            return X.set_axis(X.columns.map(str), axis=1) if hasattr(X, "set_axis") else X
         if getattr(getattr(X, "dtype", None), "kind", "") == "O":
             with suppress(ValueError):  # text stays what it is
                 X = np.asarray(X, dtype=float)

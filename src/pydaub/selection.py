@@ -16,7 +16,7 @@ import cloudpickle
 from pydaub.certificate import Certificate, certificate
 from pydaub.engines.processes import NO_LIMITS, ProcessEngine, check_limits, cores, fit_in_worker
 from pydaub.engines.serial import SerialEngine
-from pydaub.errors import InputError, PydaubError
+from pydaub.errors import InputError, PydaubError, one_line
 from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.journal import Journal
 from pydaub.records import Allocation, Failure, Measurement, Outcome
@@ -75,8 +75,10 @@ class _Desk:
     learned: dict[Allocation, Any] = field(default_factory=dict)
     kept: dict[Allocation, tuple[float, Any]] = field(default_factory=dict)
 
-    def recall(self, allocation: Allocation) -> Any:
-        return self.learned.get(allocation)
+    def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
+        kept = [each for each in self.learned if each.learner == allocation.learner and each.size < allocation.size]
+        last = max(kept, key=lambda each: each.size, default=None)
+        return None if last is None else (last.size, self.learned[last])
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
         self.learned[allocation] = learned
@@ -120,18 +122,20 @@ def schedule_for(
 
 def strategy_named(name: str, learners: Mapping[str, Any], schedule: Schedule) -> Strategy:
     """Return the strategy of that name."""
-    if name not in STRATEGIES:
+    if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {name!r}.")
     return STRATEGIES[name](tuple(learners), schedule)
 
 
 def settings_of(task: Task, strategy: Strategy) -> dict[str, Any]:
     """Return what makes two runs the same, in plain JSON values: the first line of the journal."""
-    told = {name: re.sub(r" at 0x[0-9a-f]+", "", repr(learner.estimator)) for name, learner in task.learners.items()}
+    # Not `repr` alone: scikit-learn shortens it.
+    given = {name: (learner.estimator, learner.estimator.get_params()) for name, learner in task.learners.items()}
+    told = re.sub(r" at 0x[0-9a-f]+", "", repr(given))
     return {
         **strategy.settings,
         "data": task.data.fingerprint,
-        "definitions": hashlib.blake2b(repr(told).encode(), digest_size=16).hexdigest(),
+        "definitions": hashlib.blake2b(told.encode(), digest_size=16).hexdigest(),
         "scoring": re.sub(r" at 0x[0-9a-f]+", "", str(task.scoring)),
         "cv": re.sub(r" at 0x[0-9a-f]+", "", str(task.cv)),
         "seed": task.seed,
@@ -161,7 +165,12 @@ def select(  # noqa: PLR0913  # what a person may ask for
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         journal = None
         if where.folder is not None:
-            where.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                where.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(
+                    f"`folder` must be one that can be written, got {where.folder}: {error.strerror}."
+                ) from None
             path = where.folder / "journal.jsonl"
             journal = stack.enter_context(Journal(path, settings_of(task, strategy)))
         if where.workers is None or folder is None:
@@ -184,7 +193,10 @@ def _fitted(task: Task, result: Result, bench: Any, where: Where, *, refit: bool
     if not again and (kept := bench.fitted(allocation)) is not None:
         return kept
     if where.workers is None:
-        return fitted_on(task, allocation, with_validation=again)
+        try:
+            return fitted_on(task, allocation, with_validation=again)
+        except Exception as error:
+            raise FitFailed(_not_again(allocation, Failure("error", one_line(error)))) from error
     path = bench.folder / "selected.pkl"
     arguments = {
         "learners": list(task.learners),
@@ -195,8 +207,12 @@ def _fitted(task: Task, result: Result, bench: Any, where: Where, *, refit: bool
     }
     failure: Failure | None = fit_in_worker(bench, arguments, where.limits)
     if failure is not None:
-        raise FitFailed(
-            f"{allocation.learner} must be fitted once more to be handed over, got {failure.kind}: {failure.message}."
-            " Raise the limits for a learner, or go without refitting."
-        )
+        raise FitFailed(_not_again(allocation, failure))
     return cloudpickle.loads(path.read_bytes())
+
+
+def _not_again(allocation: Allocation, failure: Failure) -> str:
+    return (
+        f"{allocation.learner} must be fitted once more to be handed over, got {failure.kind}: {failure.message}."
+        " Raise the limits for a learner, or go without refitting."
+    )

@@ -16,6 +16,7 @@ from rich.text import Text
 from pydaub.certificate import projected_seconds
 from pydaub.errors import grouped
 from pydaub.records import Allocation, Evaluated, Failure, Measurement
+from pydaub.run import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pydaub.certificate import Certificate
     from pydaub.engines import Table
     from pydaub.records import Event
-    from pydaub.run import Result, Step
+    from pydaub.run import Result
     from pydaub.view import Picture, Standing
 
 MOST_SHOWN: Final = 40  # learners in a table
@@ -68,7 +69,7 @@ def print_run(  # noqa: PLR0913  # what there is to say
     lines = [_selected(result, scoring), *_metrics(result), _spent(result, jobs), *_saved(result, learners)]
     lines += _guessed(result)
     if certificate:
-        lines += ["", "Certificate: " + " ".join(certificate.sentences)]
+        lines += ["", " ".join(certificate.sentences)]
     print_lines(out, [*lines, *_failures(result)])
 
 
@@ -102,15 +103,21 @@ def print_standings(out: Console, result: Result) -> None:
         learner = step.allocation.learner
         last[learner] = step
         spent[learner] = spent.get(learner, 0.0) + step.outcome.seconds
+    if (
+        result.stopped and result.selected and result.measured
+    ):  # the best so far may be an outcome that was guessed ahead
+        bound = last[result.selected].bound if result.selected in last else None
+        last[result.selected] = Step(Allocation(result.selected, result.selected_size or 1), result.measured, bound)
     ranked = sorted(last.values(), key=lambda step: _rank(step, result.selected))
+    chosen = "best so far" if result.stopped else "selected"
     grid = _grid("learner", "size", "train", "valid", "bound", "total s", "", left=("learner", ""))
     for step in ranked[:MOST_SHOWN]:
         learner, numbers = step.allocation.learner, ["", "", ""]
         if isinstance(step.outcome, Measurement):
             scores = (step.outcome.train_score, step.outcome.valid_score, step.bound)
             numbers = ["" if score is None else f"{score:.4f}" for score in scores]
-        status = "selected" if learner == result.selected else _failed(step)
-        _add(grid, learner, f"{step.allocation.size:,}", *numbers, f"{spent[learner]:,.2f}", status)
+        status = chosen if learner == result.selected else _failed(step)
+        _add(grid, learner, f"{step.allocation.size:,}", *numbers, f"{spent.get(learner, 0.0):,.2f}", status)
     out.print(grid)
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
@@ -219,7 +226,7 @@ def _saved(result: Result, learners: Sequence[str]) -> list[str]:
     """Compare with a projection of training everything."""
     outcomes = [(step.allocation, step.outcome) for step in result.steps]
     everything = projected_seconds(outcomes, learners, result.full_size)
-    if everything is None or len(result.steps) == len(learners) or not result.seconds:
+    if everything is None or len(learners) == 1 or len(result.steps) == len(learners) or not result.seconds:
         return []
     cost = (
         f"{result.full_size * len(learners):,} rows, about {everything:,.1f} s{_compared(everything, result.seconds)}"
@@ -264,7 +271,7 @@ class Display:
         self._out = console(stderr=True)
         self._began = time.monotonic()
         self._drawn: Group | None = None
-        live = self._out.is_terminal and not quiet
+        live = self._out.is_terminal and not self._out.is_dumb_terminal and not quiet
         self._live = (
             Live(console=self._out, get_renderable=self._frame, refresh_per_second=4, transient=True) if live else None
         )

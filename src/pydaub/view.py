@@ -93,7 +93,7 @@ class _Nobody:
     def __init__(self, clock: float) -> None:
         self.clock = clock
 
-    def submit(self, allocation: Allocation) -> None:
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         """Leave it."""
 
     def collect(self, timeout: float | None = None) -> None:  # as `Engine` says
@@ -121,13 +121,15 @@ def result_of(events: Sequence[Event]) -> tuple[Strategy, Result]:
     strategy = strategy_of(dict(events[0].settings))
     evaluated = [event for event in events if isinstance(event, Evaluated)]
     known = {event.allocation: event.outcome for event in evaluated}
-    clock = max((event.clock for event in evaluated), default=0.0)
+    clock = max((event.clock for event in events if isinstance(event, Evaluated | Stopped)), default=0.0)
     try:
         result = run(strategy, _Nobody(clock), known=known)
     except AllLearnersFailed as error:
         result = error.result
     except NothingMeasured as error:
         result = error.result
+    begun = {event.allocation for event in events if isinstance(event, Submitted)}
+    result = replace(result, abandoned=len(begun - known.keys()))
     if result.stopped:
         reasons = [event.reason for event in events[-1:] if isinstance(event, Stopped)]
         result = replace(result, stopped=reasons[0] if reasons else "not finished")

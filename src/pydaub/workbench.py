@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from pydaub.data import Prepared
+from pydaub.errors import InputError, one_line
 from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 
@@ -38,17 +39,21 @@ class Workbench:
         """Write all that workers need; return the learners that cannot travel, and why."""
         for part in ("learners", "learned", "fitted"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
+            for partial in (self.folder / part).glob(".*"):  # of a worker that was killed while it wrote
+                partial.unlink()
         if not (self.folder / "data").exists():
             task.data.save(self.folder / "data")
-        _write(self.folder / "task.pkl", cloudpickle.dumps(replace(task, data=None, learners={})))  # type: ignore[arg-type]  # each has its own file
+        try:
+            content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # each has its own file
+        except Exception as error:  # noqa: BLE001  # as below
+            raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
+        _write(self.folder / "task.pkl", content)
         failures = {}
         for name, position in self._position.items():
             try:
                 content = cloudpickle.dumps(task.learners[name])
             except Exception as error:  # noqa: BLE001  # whatever its own pickling raises
-                failures[name] = Failure(
-                    "error", f"it cannot be pickled, as workers need: {type(error).__name__}: {error}"
-                )
+                failures[name] = Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
             else:
                 _write(self.folder / "learners" / f"{position}.pkl", content)
         return failures
@@ -59,10 +64,12 @@ class Workbench:
         content = (self.folder / "learners" / f"{self._position[learner]}.pkl").read_bytes()
         return replace(task, data=Prepared.open(self.folder / "data"), learners={learner: cloudpickle.loads(content)})
 
-    def recall(self, allocation: Allocation) -> Any:
-        """Return what was learned from an allocation, or None."""
-        path = self._path("learned", allocation)
-        return cloudpickle.loads(path.read_bytes()) if path.exists() else None
+    def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
+        """Return how many rows the largest smaller sample had, and what was learned on it; None if there was none."""
+        files = (self.folder / "learned").glob(f"{self._position[allocation.learner]}-*.pkl")
+        kept = {int(path.stem.partition("-")[2]): path for path in files}
+        size = max((size for size in kept if size < allocation.size), default=None)
+        return None if size is None else (size, cloudpickle.loads(kept[size].read_bytes()))
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
         """Keep what was learned for larger sizes."""

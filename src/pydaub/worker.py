@@ -4,7 +4,8 @@ It is started by a `Nursery`, imports what the calls will need, once, and forks 
 limits itself, so that they hold whatever its owner is doing, and ends its children when its owner is gone, however
 that came about: the pipe between them closes.
 
-Only the standard library is imported here: the environment decides how many threads a library gets when it is loaded.
+Only the standard library and our errors are imported here: the environment decides how many threads a library gets
+when it is loaded.
 """
 
 from __future__ import annotations
@@ -21,19 +22,32 @@ import signal
 import socket
 import sys
 import time
-import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from pydaub.errors import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 POLL_SECONDS: Final = 0.1  # how often memory is looked at; at 100 ms a blow-up overshoots by some percent
+# What is reserved is more than what is used, and OpenBLAS tries for ever where it is refused: the limit proper is what
+# the server sees in use; the system refuses only what is far beyond it.
+SLACK, SLACK_BYTES = 1.25, 128 << 20
+LONGEST_WAIT: Final = 3600.0  # seconds; the system takes no more than some weeks
 TAIL_BYTES: Final = 2000  # what is kept of what a child prints
 NEAR: Final = 0.5  # a child that dies after using this share of its memory died for want of it
-MEMORY_WORDS: Final = ("bad_alloc", "bad_malloc", "Cannot allocate memory", "MemoryError", "out of memory")
+MEMORY_WORDS: Final = (
+    "bad_alloc",
+    "bad_malloc",
+    "Cannot allocate memory",
+    "MemoryError",
+    "Memory allocation",
+    "out of memory",
+    "can't start new thread",  # there is no memory for its stack
+)
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -82,9 +96,17 @@ class _Server:
         try:
             self._loop(waiting, woken)
         finally:
-            for pid in list(self._children):
-                _kill(pid)
-            _kill_strays(set())
+            signal.set_wakeup_fd(-1)
+            self._end_all()
+
+    def _end_all(self) -> None:
+        """End the children, and what they leave to us when they end, until nothing is left."""
+        with suppress(ChildProcessError):
+            while True:
+                for pid in self._children:
+                    _kill(pid)
+                _kill_strays(set())
+                self._children.pop(os.wait()[0], None)
 
     def _received(self) -> list[bytes]:
         """Return the complete lines that have come from the owner; leave when it is gone."""
@@ -119,7 +141,7 @@ class _Server:
         nearest = min((child.deadline for child in alive), default=math.inf) - time.monotonic()
         if any(child.memory is not None for child in alive):
             nearest = min(nearest, POLL_SECONDS)
-        return None if nearest == math.inf else max(nearest, 0.0)
+        return None if nearest == math.inf else min(max(nearest, 0.0), LONGEST_WAIT)
 
     def _begin(self, request: dict[str, Any]) -> None:
         result, result_end = os.pipe()
@@ -144,14 +166,13 @@ class _Server:
     def _drain(self, child: _Child, descriptor: int) -> None:
         """Read what a child has written, so that it never waits for us; of what it prints keep the end only."""
         with suppress(BlockingIOError):
-            while received := os.read(descriptor, 1 << 16):
-                child.pipes[descriptor] += received
-                if descriptor == max(child.pipes):  # its output
-                    del child.pipes[descriptor][:-TAIL_BYTES]
-                if len(received) < 1 << 16:
-                    return
-            with suppress(KeyError):
-                self._selector.unregister(descriptor)  # it was closed; its content is still needed
+            received = os.read(descriptor, 1 << 16)  # all that a pipe holds; not in a loop, that it could keep going
+            child.pipes[descriptor] += received
+            if descriptor == max(child.pipes):  # its output
+                del child.pipes[descriptor][:-TAIL_BYTES]
+            if not received:
+                with suppress(KeyError):
+                    self._selector.unregister(descriptor)  # it was closed; its content is still needed
 
     def _enforce(self, child: _Child) -> None:
         if child.killed is not None:
@@ -164,6 +185,7 @@ class _Server:
             child.killed = "timeout"
         if child.killed is not None:
             _kill(child.pid)
+            os.kill(child.pid, signal.SIGKILL)  # also one that has left its group
 
     def _reap(self) -> None:
         """Tell the owner of the children that have ended."""
@@ -175,6 +197,7 @@ class _Server:
             if pid == 0:
                 return
             child = self._children.pop(pid, None)
+            _kill_strays(set(self._children))
             if child is None:
                 continue  # a stray that was left to us
             seconds = time.monotonic() - child.began
@@ -184,8 +207,6 @@ class _Server:
                 with suppress(KeyError):
                     self._selector.unregister(descriptor)
                 os.close(descriptor)
-            if not self._children:
-                _kill_strays(set())
             peak_mb = usage.ru_maxrss / (1 << 10 if sys.platform != "darwin" else 1 << 20)
             told = {"key": child.key, "seconds": seconds, "peak_mb": peak_mb, **_ended(child, status)}
             with suppress(ConnectionError):  # the owner has just gone; the next look at its pipe says so
@@ -214,8 +235,19 @@ def _named(name: str) -> Any:  # noqa: ANN401  # a module, or something in it
 def _be_a_child(function: Callable[..., Any], request: Mapping[str, Any], result: int, output: int) -> NoReturn:
     """Run one call and leave, without a way back into the server's code."""
     try:
+        content = _answer(function, request, output)
+        while content:
+            content = content[os.write(result, content) :]
+    finally:
+        os._exit(0)  # nothing of the server's is flushed or closed a second time
+
+
+def _answer(function: Callable[..., Any], request: Mapping[str, Any], output: int) -> bytes:
+    """Settle in, within the limits, run the call and return what is to be told of it."""
+    try:
         os.setpgid(0, 0)
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        _prctl(PR_SET_CHILD_SUBREAPER, 1)  # what this one has started stays with it, and is counted with it
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -225,19 +257,13 @@ def _be_a_child(function: Callable[..., Any], request: Mapping[str, Any], result
             Path("/proc/self/oom_score_adj").write_text("1000")  # if the system must kill somebody: this one
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if request["memory"] is not None and (data := _status("self", "VmData")):
-            limit = data + request["memory"]
+            limit = data + int(SLACK * request["memory"]) + SLACK_BYTES
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))  # RLIMIT_AS would count mapped files
-        answer = {"value": function(**request["arguments"])}
+        return json.dumps({"value": function(**request["arguments"])}).encode()
     except MemoryError as error:
-        answer = {"memory": f"MemoryError: {error}"}
+        return json.dumps({"memory": one_line(error)}).encode()
     except BaseException as error:  # noqa: BLE001  # also SystemExit: a child has no other way to tell
-        answer = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()[-TAIL_BYTES:]}
-    try:
-        content = json.dumps(answer).encode()
-        while content:
-            content = content[os.write(result, content) :]
-    finally:
-        os._exit(0)  # nothing of the server's is flushed or closed a second time
+        return json.dumps({"error": one_line(error)}).encode()
 
 
 def _ended(child: _Child, status: int) -> dict[str, Any]:  # noqa: PLR0911  # one for each way to end
@@ -255,18 +281,23 @@ def _ended(child: _Child, status: int) -> dict[str, Any]:  # noqa: PLR0911  # on
         return {"status": "ok", "value": answer["value"], "message": ""}
     if "memory" in answer:
         return _told("memory", answer["memory"])
-    starved = any(word in f"{answer.get('error', '')} {tail}" for word in MEMORY_WORDS)
+    starved = child.memory is not None and tells_of_memory(f"{answer.get('error', '')} {tail}")
     if "error" in answer:
-        return _told("memory" if starved and child.memory is not None else "error", answer["error"])
+        return _told("memory" if starved else "error", answer["error"])
     code = os.waitstatus_to_exitcode(status)
     if code == -signal.SIGKILL and _oom_kills() > child.ooms:
         return _told("memory", "killed by the system, which had no memory left")
     how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code} and without an answer"
     last = f": {tail.splitlines()[-1][-200:]}" if tail else ""
     # LightGBM, for one, does not survive an allocation that fails: SIGSEGV instead of an exception.
-    if child.memory is not None and code < 0 and (starved or child.peak > NEAR * child.memory):
+    if child.memory is not None and (starved or (code < 0 and child.peak > NEAR * child.memory)):
         return _told("memory", f"{how} near its limit of {child.memory / 1e6:,.0f} MB{last}")
     return _told("crash", how + last)
+
+
+def tells_of_memory(text: str) -> bool:
+    """Whether these are the words of a library that was refused memory."""
+    return any(word in text for word in MEMORY_WORDS)
 
 
 def _told(status: str, message: str) -> dict[str, Any]:

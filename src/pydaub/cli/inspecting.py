@@ -15,7 +15,7 @@ from pydaub.certificate import certificate
 from pydaub.cli.app import app, complain
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.cli.running import Json, Task
-from pydaub.errors import InputError
+from pydaub.errors import InputError, one_line
 from pydaub.journal import read
 from pydaub.terminal import console, print_learners, print_lines, print_run
 from pydaub.view import result_of
@@ -26,18 +26,17 @@ Folder = Annotated[Path, typer.Argument(help="The folder of a run.")]
 @app.command()
 def show(folder: Folder, *, as_json: Json = False) -> None:
     """Show a run that has ended, was killed, or is still going on."""
-    from pydaub.runfolder import JOURNAL, RESULT, RunFolder
+    from pydaub.runfolder import JOURNAL, RunFolder
 
     opened = RunFolder(folder)
-    if as_json and (folder / RESULT).exists():
-        typer.echo(json.dumps(json.loads((folder / RESULT).read_text())))
-        return
     if not opened.journal.exists():
         raise InputError(f"{folder / JOURNAL} must be there to be shown, got none. `pydaub resume {folder}` begins it.")
     events = read(opened.journal)
     strategy, result = result_of(events)
     if as_json:
-        typer.echo(json.dumps({**result_as_json(strategy, result), "stopped": result.stopped, "folder": str(folder)}))
+        found = {**result_as_json(strategy, result), "stopped": result.stopped, "folder": str(folder)}
+        kept = opened.result() or {}
+        typer.echo(json.dumps(kept if kept.get("allocations") == found["allocations"] else found))
         return
     settings: dict[str, Any] = dict(getattr(events[0], "settings", {}))
     claim = certificate(result, strategy.learners, opened.data().valid_size)
@@ -62,20 +61,25 @@ def predict(
     from pydaub.runfolder import RunFolder
 
     schema = RunFolder(folder).schema()
-    learner, saved = saving.load(folder)
+    saved = saving.saved_in(folder)
     if saved.reason is not None:
         complain(f"{saved.path} is a pickle: {saving.RUNS_CODE}.")
+    learner = saving.load(folder)
     if proba and not hasattr(learner, "predict_proba"):
         raise InputError("`--proba` must go with a learner that knows probabilities; the selected one does not.")
     rows = new_rows(schema, data, encoding=encoding)
-    columns: dict[str, Any] = {"prediction": learner.predict(rows)}
-    if proba:
-        columns |= {
-            f"p({name})": column for name, column in zip(learner.classes_, learner.predict_proba(rows).T, strict=True)
-        }
+    try:
+        columns: dict[str, Any] = {"prediction": learner.predict(rows)}
+        if proba:
+            found = zip(learner.classes_, learner.predict_proba(rows).T, strict=True)
+            columns |= {f"p({name})": column for name, column in found}
+    except Exception as error:  # noqa: BLE001  # of foreign code: values are missing that never were in training, ...
+        raise InputError(
+            f"{data} must be rows that the learner can predict, got {one_line(error).rstrip('.')}."
+        ) from None
     with ExitStack() as stack:
         file = stack.enter_context(out.open("w", newline="")) if out else sys.stdout
-        writer = csv.writer(file)
+        writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 

@@ -22,7 +22,7 @@ from pydaub.journal import Journal
 from pydaub.learners import portfolio
 from pydaub.nursery import Limits
 from pydaub.run import Result, run
-from pydaub.runfolder import JOURNAL, Request, RunFolder, new_path
+from pydaub.runfolder import JOURNAL, Request, RunFolder, check_unused, new_path
 from pydaub.selection import Selection, Where, schedule_for, select, settings_of, strategy_named
 from pydaub.terminal import Display, console, counted, print_columns, print_comparison, print_lines, print_run
 from pydaub.view import Picture
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pydaub.strategies import Strategy
 
 COLUMNS_SHOWN = 60
-DEMO_ROWS = 12_000  # about a minute on two cores
+DEMO_ROWS = 24_000  # about a minute on two cores
 SAMPLE_ROWS = 200  # on which a saved learner must predict as before
 
 
@@ -70,11 +70,13 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
     leave_on_termination()
     _check(request, options)
+    path = out or new_path(request.data)
+    check_unused(path)
     data = request.load()
     task, strategy = _task(request, data, options)
     if not options.quiet:
         _show_data(data)
-    folder = RunFolder.create(out or new_path(request.data), request, data.schema)
+    folder = RunFolder.create(path, request, data.schema)
     carry(folder, task, strategy, options)
 
 
@@ -178,7 +180,10 @@ def _only_run(  # noqa: PLR0913  # what a run needs
     options: Options,
 ) -> Result:
     """Run a strategy without keeping what it selects."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"`--out` must be a folder that can be written, got {error.strerror}.") from None
     with Journal(folder / JOURNAL, settings_of(task, strategy)) as journal:
         engine = ProcessEngine(task, options.workers, folder, options.limits)
         return run(strategy, engine, journal, known=known, watch=display.take)
@@ -201,6 +206,10 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
     learners = portfolio(request.learners, data.schema)
     schedule, note = schedule_for(data.full_size, request.first_size, request.ratio)
     strategy = strategy_named(request.strategy, learners, schedule)
+    if request.cv is not None and request.cv > schedule.sizes[0]:
+        raise InputError(
+            f"`--cv` must be at most the {schedule.sizes[0]} rows of the first size, got {request.cv} folds."
+        )
     if not options.quiet:
         for line in (*data.notes, *([note] if note else [])):
             complain(line)

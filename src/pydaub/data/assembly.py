@@ -68,8 +68,8 @@ def assembled(  # noqa: PLR0913  # the border between what is given and how it i
     return Prepared(
         schema,
         target.labels,
-        _part(table, present[train], target.numbers[train]),
-        _part(other, other_rows, target.numbers[valid]),
+        _part(table, present[train], target.stored[train]),
+        _part(other, other_rows, target.stored[valid]),
         (*about.notes, *_notes(target, train)),
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pydaub.data.rows import FORMS, Rows, mapped
 from pydaub.data.schema import Schema
-from pydaub.data.target import labels_from_json, labels_to_json
+from pydaub.data.target import CODED, labels_from_json, labels_to_json
 from pydaub.errors import InputError
 from pydaub.records import whole
 
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One side of the data: all training rows, or all validation rows. `target` holds codes or numbers."""
+    """One side of the data: all training rows, or all validation rows. `target` holds codes of text and dates."""
 
     rows: Rows
     target: Array
@@ -131,7 +131,7 @@ class Prepared:
     def _sample(self, part: Part, size: int) -> Sample:
         target = part.target[:size]
         weights, groups = (None if values is None else values[:size] for values in (part.weights, part.groups))
-        y = self._labels[target] if self.schema.task == "classification" else target
+        y = self._labels[target] if self._labels.dtype.kind in CODED else target
         return Sample(part.rows.first(size), y, weights, groups)
 
     def _write(self, folder: Path) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, Any]
 
 NEARLY_UNIQUE: Final = 0.9
+CODED: Final = "OM"  # kinds of labels that are laid down as codes
 
 
 class Target(NamedTuple):
@@ -32,6 +33,12 @@ class Target(NamedTuple):
     numbers: Array
     labels: Array
     present: Array
+
+    @property
+    def stored(self) -> Array:
+        """The target as it is laid down: text and dates as codes; numbers as they are, to be mapped and not decoded."""
+        plain = len(self.labels) and self.labels.dtype.kind not in CODED
+        return self.labels[self.numbers] if plain else self.numbers
 
 
 def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:

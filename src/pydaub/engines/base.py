@@ -23,8 +23,11 @@ class Engine(Protocol):
     def clock(self) -> float:
         """Seconds since the engine was opened, real or virtual."""
 
-    def submit(self, allocation: Allocation) -> None:
-        """Begin an evaluation, or raise RefusedAllocation, with no effect, where it cannot be evaluated."""
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
+        """Begin an evaluation, or raise RefusedAllocation, with no effect, where it cannot be evaluated.
+
+        A guess, which nobody has asked for yet, may be refused for any reason.
+        """
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
         """Wait for one of the evaluations that were begun; None where none ended in so many seconds of the clock."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,7 @@ from pydaub.nursery import Ended, Limits, Nursery
 from pydaub.records import Allocation, Failure, Outcome, outcome_from_json, whole
 from pydaub.reuse import can_go_on
 from pydaub.workbench import Workbench
+from pydaub.worker import tells_of_memory
 
 if TYPE_CHECKING:
     from pydaub.evaluation import Task
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 PRELOAD: Final = ("pydaub.workbench", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network")
 LAST: Final = "pydaub.evaluation:thread_controller"  # once all libraries with threads are there
 NO_LIMITS: Final = Limits()
+MOST: Final = 1e18  # of seconds or bytes: what the system's own limits take
 
 
 class ProcessEngine:
@@ -37,12 +40,16 @@ class ProcessEngine:
         self._task, self._limits = task, limits
         self._learners = tuple(task.learners)
         self._start = time.monotonic()
-        self._nursery: Nursery | None = Nursery("pydaub.workbench:evaluate_at", _preload(task))
-        self.bench = Workbench(Path(folder).resolve(), self._learners)
-        self._cannot_travel = self.bench.lay_out(task)
         self._running: dict[int, Allocation] = {}
         self._failed: list[tuple[Allocation, Outcome]] = []  # at once, without a worker
-        self._waits = {name for name, learner in task.learners.items() if self._goes_on(learner.estimator)}
+        self._nursery: Nursery | None = Nursery("pydaub.workbench:evaluate_at", _preload(task))
+        self.bench = Workbench(Path(folder).resolve(), self._learners)
+        try:
+            self._cannot_travel = self.bench.lay_out(task)
+        except BaseException:
+            self.close()
+            raise
+        self._going_on = {name for name, learner in task.learners.items() if self._goes_on(learner.estimator)}
 
     def _goes_on(self, estimator: Any) -> bool:  # noqa: ANN401
         return self._task.reuse and self._task.cv is None and can_go_on(estimator)
@@ -57,8 +64,8 @@ class ProcessEngine:
         """Seconds since the engine was made."""
         return time.monotonic() - self._start
 
-    def submit(self, allocation: Allocation) -> None:
-        """Begin an evaluation; one that starts from a smaller sample's is refused until that has ended."""
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
+        """Begin an evaluation. A learner that starts from what it learned before is not evaluated ahead (`reuse`)."""
         if not self.free or self._nursery is None:
             raise ProtocolError(f"`submit` must wait for a free worker: all {self._workers} are busy.")
         if allocation.learner not in self._task.learners:
@@ -69,11 +76,8 @@ class ProcessEngine:
         if allocation.learner in self._cannot_travel:
             self._failed.append((allocation, self._cannot_travel[allocation.learner]))
             return
-        if allocation.learner in self._waits and any(
-            running.learner == allocation.learner and running.size < allocation.size
-            for running in self._running.values()
-        ):
-            raise RefusedAllocation(f"smaller sizes of {allocation.learner!r} must end before {allocation} begins.")
+        if guess and allocation.learner in self._going_on:
+            raise RefusedAllocation(f"{allocation} must be asked for: it starts from what was asked before.")
         arguments = {
             "folder": str(self.bench.folder),
             "learners": self._learners,
@@ -93,7 +97,7 @@ class ProcessEngine:
         if ended is None:
             return None
         self.bench.tidy(self._task.data.full_size)
-        return self._running.pop(ended.key), _outcome(ended)
+        return self._running.pop(ended.key), _outcome(ended, self._limits)
 
     def close(self) -> None:
         """End every worker and wait until they are gone."""
@@ -117,9 +121,12 @@ def fit_in_worker(bench: Workbench, arguments: dict[str, Any], limits: Limits = 
 
 def check_limits(limits: Limits) -> None:
     """Refuse limits under which nothing could run."""
-    for name, limit in (("learner_timeout", limits.seconds), ("learner_memory", limits.memory)):
-        if limit is not None and not 0 < limit < float("inf"):
-            raise InputError(f"`{name}` must be more than 0, got {limit}. Leave it out for no limit.")
+    given: dict[str, object] = {"learner_timeout": limits.seconds, "learner_memory": limits.memory}
+    for name, limit in given.items():
+        if limit is not None and not (isinstance(limit, int | float) and 0 < limit < MOST):
+            raise InputError(
+                f"`{name}` must be more than 0 and less than {MOST:g}, got {limit!r}. Leave it out for no limit."
+            )
 
 
 def cores() -> int:
@@ -141,14 +148,24 @@ def available_memory() -> int | None:
 
 def _preload(task: Task) -> list[str]:
     """Return what the server should import: also the packages that the learners come from."""
-    packages = {type(learner.estimator).__module__.partition(".")[0] for learner in task.learners.values()}
+    parts = [part for learner in task.learners.values() for part in _parts(learner.estimator)]
+    packages = {type(part).__module__.partition(".")[0] for part in parts}
     return [*PRELOAD, *sorted(packages - {"sklearn", "pydaub", "__main__", "builtins"}), LAST]
 
 
-def _outcome(ended: Ended) -> Outcome:
+def _parts(estimator: Any) -> list[Any]:  # noqa: ANN401
+    """Return an estimator and those within it."""
+    inner = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
+    return [estimator, *(part for part in inner if hasattr(part, "fit"))]
+
+
+def _outcome(ended: Ended, limits: Limits) -> Outcome:
     if ended.status != "ok":
         return Failure(ended.status, ended.message, ended.seconds)
     fields = ended.value
     if "metrics" in fields:
         fields["metrics"]["peak_mb"] = round(ended.peak_mb, 1)
-    return outcome_from_json(fields)
+    outcome = outcome_from_json(fields)
+    if isinstance(outcome, Failure) and limits.memory is not None and tells_of_memory(outcome.message):
+        return replace(outcome, kind="memory")  # libraries in C++ have exceptions of their own for it
+    return outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from pydaub.errors import ProtocolError
+from pydaub.errors import ProtocolError, one_line
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class SerialEngine:
         """Seconds since the engine was made."""
         return time.monotonic() - self._start
 
-    def submit(self, allocation: Allocation) -> None:
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # welcome
         """Take note of what `collect` is to evaluate."""
         if self._waiting is not None:
             raise ProtocolError(f"`submit` must wait until {self._waiting} has been collected.")
@@ -59,7 +59,7 @@ class SerialEngine:
         try:
             answer: object = self._evaluate(allocation)
         except Exception as error:  # noqa: BLE001  # whatever a learner does wrong is its failure, not the run's
-            answer = Failure("error", f"{type(error).__name__}: {error}", time.monotonic() - began)
+            answer = Failure("error", one_line(error), time.monotonic() - began)
         if not isinstance(answer, Measurement | Failure):
             message = f"a Measurement or a Failure must be returned, got {answer!r}"
             answer = Failure("error", message, time.monotonic() - began)

@@ -134,7 +134,7 @@ class TableEngine:
         """Virtual seconds since the engine was opened."""
         return self._clock
 
-    def submit(self, allocation: Allocation) -> None:
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # welcome
         """Begin a virtual evaluation; an allocation that was not recorded is refused."""
         if not self.free:
             raise ProtocolError(f"`submit` must wait for a free worker: all {self._workers} are busy.")

@@ -188,8 +188,9 @@ def _called(file: Path, function: Callable[..., object], schema: Schema) -> obje
 
 def _blamed(file: Path, error: BaseException) -> str:
     """Return what went wrong in a person's file and in which line of it."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    if isinstance(error, SyntaxError) and error.filename == str(file):
+    paths = (str(file), str(file.absolute()))
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
+    if isinstance(error, SyntaxError) and error.filename in paths:
         lines.append(error.lineno)
     line = f", line {lines[-1]}" if lines else ""
     what = error.msg if isinstance(error, SyntaxError) else str(error)

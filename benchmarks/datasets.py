@@ -1,0 +1,78 @@
+"""DAUB against training every learner on all rows: speed-up and loss, on the same machine in one run.
+
+    python benchmarks/datasets.py FILE.parquet [FILE.parquet ...] [--target target] [--timeout 60] [--jobs 2]
+
+Both strategies see the same outcomes: an allocation that both ask for is trained once and counted for both. A training
+that takes longer than the timeout fails, and counts with the time that it took. Files with fewer than 20,000 rows are
+passed over. Results are printed as they come, and kept in --out, so that a run that was killed goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pydaub import STRATEGIES, Allocation, Journal, Outcome, Result, Schedule, run
+from pydaub.data import load
+from pydaub.engines.processes import ProcessEngine
+from pydaub.evaluation import Task
+from pydaub.learners import portfolio
+from pydaub.nursery import Limits
+from pydaub.selection import settings_of
+
+LEAST = 20_000
+
+
+def compared(path: str, target: str, out: Path, jobs: int, limits: Limits) -> dict[str, Result] | None:
+    """Run every strategy on a file; return their results."""
+    data = load(path, target)
+    if data.full_size + data.valid_size < LEAST:
+        return None
+    learners = portfolio("sklearn", data.schema)
+    schedule = Schedule.geometric(data.full_size)
+    scoring = "accuracy" if data.schema.task == "classification" else "r2"
+    known: dict[Allocation, Outcome] = {}
+    results: dict[str, Result] = {}
+    for name in ("daub", "full"):
+        strategy = STRATEGIES[name](tuple(learners), schedule)
+        sizes = strategy.schedule.sizes
+        task = Task(data, learners, sizes, scoring=scoring, metrics=False, reuse=False)
+        folder = out / Path(path).stem / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with Journal(folder / "journal.jsonl", settings_of(task, strategy)) as journal:
+            results[name] = run(strategy, ProcessEngine(task, jobs, folder, limits), journal, known=known)
+        known.update({step.allocation: step.outcome for step in results[name].steps})
+        known.update(results[name].speculated)
+    return results
+
+
+def main() -> None:
+    """Print a line for each file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--target", default="target")
+    parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--memory", type=int, default=6 * 10**9)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("datasets-benchmark"))
+    arguments = parser.parse_args()
+    limits = Limits(arguments.timeout, arguments.memory)
+    print("| data | rows | learners (failed) | full s | daub s | speed-up | best on all rows | selected | loss |")
+    print("|---|--:|--:|--:|--:|--:|---|---|--:|", flush=True)
+    for path in arguments.files:
+        results = compared(path, arguments.target, arguments.out, arguments.jobs, limits)
+        if results is None:
+            continue
+        daub, full = results["daub"], results["full"]
+        loss = (full.valid_score or 0.0) - (daub.valid_score or 0.0)
+        trained = f"{len(full.steps)} ({len(full.failures)})"
+        print(
+            f"| {Path(path).stem} | {full.full_size:,} | {trained} | {full.seconds:,.0f} |"
+            f" {daub.seconds:,.0f} | {full.seconds / daub.seconds:.1f} | {full.selected} {full.valid_score:.4f} |"
+            f" {daub.selected} {daub.valid_score:.4f} | {loss:.4f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""What each worker's memory costs beyond its training: many workers on one large matrix.
+
+    python benchmarks/memory.py [--megabytes 1000] [--workers 8]
+
+A learner that reads every row and keeps nothing is trained on the whole matrix by all workers at once. Printed are the
+anonymous (private) memory of each worker while it has read everything, beyond that of the server that it was forked
+from, and the resident memory, which counts the mapped matrix that all of them share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from pydaub import Allocation
+from pydaub.data import Split, prepare
+from pydaub.engines.processes import ProcessEngine
+from pydaub.evaluation import Task
+from pydaub.learners import listed
+
+
+def status(pid: int) -> dict[str, float]:
+    """Return what the system says of a process's memory, in MB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.startswith(("RssAnon", "VmRSS"))}
+
+
+class Reader(ClassifierMixin, BaseEstimator):
+    """Reads all rows, tells how much memory it has, and waits for the others."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: ANN401, N803  # scikit-learn's signature
+        """Read in slices, so that nothing of the size of the matrix is made."""
+        self.classes_ = np.unique(y)
+        self.total_ = sum(float(X[start : start + 4096].sum()) for start in range(0, len(X), 4096))
+        own, server = status(os.getpid()), status(os.getppid())
+        self.memory_ = {"private": own["RssAnon"] - server["RssAnon"], "resident": own["VmRSS"]}
+        time.sleep(3)
+        return self
+
+    def predict(self, X: Any) -> Any:  # noqa: ANN401, N803  # the same
+        """Return one class for all."""
+        return np.repeat(self.classes_[:1], len(X))
+
+    def score(self, X: Any, y: Any) -> float:  # noqa: ANN401, ARG002, N803  # the same
+        """Return what was found as a score, since scores come back."""
+        return self.memory_["private"] if len(X) > 1000 else self.memory_["resident"]  # noqa: PLR2004  # training or validation
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--workers", type=int, default=8)
+    arguments = parser.parse_args()
+    rows = arguments.megabytes * 10**6 // (20 * 4)
+    X = np.random.default_rng(0).random((rows, 20), dtype=np.float32)  # noqa: N806
+    y = np.arange(rows) % 2
+    data = prepare(X, y, validation=(X[:1000], y[:1000]), split=Split(), columns=False)
+    del X
+    learners = listed([(f"reader {number}", Reader(number)) for number in range(arguments.workers)])
+    task = Task(data, learners, (data.full_size,), metrics=False)
+    with TemporaryDirectory() as folder:
+        engine = ProcessEngine(task, arguments.workers, Path(folder))
+        for learner in learners:
+            engine.submit(Allocation(learner, data.full_size))
+        found = [engine.collect() for _ in learners]
+        engine.close()
+    outcomes = [done[1] for done in found if done]
+    if any(not hasattr(outcome, "train_score") for outcome in outcomes):
+        sys.exit(str(outcomes))
+    private = [getattr(outcome, "train_score", 0.0) for outcome in outcomes]
+    resident = [getattr(outcome, "valid_score", 0.0) for outcome in outcomes]
+    print(f"{arguments.workers} workers on {rows:,} x 20 float32 ({arguments.megabytes:,} MB)")
+    print(f"private memory of a worker beyond the server's: {min(private):.0f} to {max(private):.0f} MB")
+    print(f"resident, with what is mapped and shared: {min(resident):.0f} to {max(resident):.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

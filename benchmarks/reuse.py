@@ -1,0 +1,72 @@
+"""What learners save by starting from what they learned on the smaller sample.
+
+    python benchmarks/reuse.py DATA.parquet [--target target]
+
+Each learner that may go on is trained on every size of the paper's schedule, from nothing and with reuse, in turns; the
+table has the seconds of all sizes together and the largest difference of a validation score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from pydaub import Allocation, Measurement, Schedule
+from pydaub.data import load
+from pydaub.evaluation import Task, evaluate
+from pydaub.learners import portfolio
+from pydaub.reuse import can_go_on
+
+
+class Kept:
+    """A memory in a dictionary."""
+
+    def __init__(self) -> None:
+        self.learned: dict[Allocation, Any] = {}
+
+    def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
+        """Return what was kept last, as sizes come in order."""
+        kept = [each for each in self.learned if each.learner == allocation.learner]
+        return (kept[-1].size, self.learned[kept[-1]]) if kept else None
+
+    def keep(self, allocation: Allocation, learned: Any) -> None:  # noqa: ANN401
+        """Keep it."""
+        self.learned[allocation] = learned
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("data")
+    parser.add_argument("--target", default="target")
+    arguments = parser.parse_args()
+    data = load(arguments.data, arguments.target)
+    schedule = Schedule.geometric(data.full_size)
+    learners = {
+        name: learner for name, learner in portfolio("sklearn", data.schema).items() if can_go_on(learner.estimator)
+    }
+    scoring = "accuracy" if data.schema.task == "classification" else "r2"
+    task = Task(data, learners, schedule.sizes, scoring=scoring, metrics=False)
+    print(f"{data.full_size:,} rows of {arguments.data}, sizes {schedule.sizes}")
+    print(
+        "| learner | from nothing | with reuse | times faster | largest difference of a score |\n|---|--:|--:|--:|--:|"
+    )
+    for name in learners:
+        seconds: dict[bool, float] = {True: 0.0, False: 0.0}
+        scores: dict[bool, list[float]] = {True: [], False: []}
+        memory = Kept()
+        for size in schedule.sizes:
+            for reuse in (False, True):
+                began = time.perf_counter()
+                outcome = evaluate(task, Allocation(name, size), memory if reuse else None).outcome
+                seconds[reuse] += time.perf_counter() - began
+                if isinstance(outcome, Measurement):
+                    scores[reuse].append(outcome.valid_score)
+        apart = max(abs(a - b) for a, b in zip(scores[True], scores[False], strict=True))
+        ratio = seconds[False] / seconds[True]
+        print(f"| {name} | {seconds[False]:.2f} s | {seconds[True]:.2f} s | {ratio:.2f} | {apart:.5f} |")
+
+
+if __name__ == "__main__":
+    main()

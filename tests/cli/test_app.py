@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.commands import PATIENCE, call
+from pydaub import __version__
+
+COMMANDS = ("run", "resume", "show", "predict", "compare", "learners", "demo", "replay", "recorded")
+
+
+def test_the_version() -> None:
+    assert call("--version") == (0, f"pydaub {__version__}\n", "")
+
+
+def test_help_names_every_command() -> None:
+    done = call("--help")
+    assert (done.code, done.err) == (0, "")
+    for command in COMMANDS:
+        assert f"\n  {command} " in done.out
+    assert call().code == 2, "nothing was asked"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command: str) -> None:
+    done = call(command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Usage: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fly",),
+        ("--fly",),
+        ("run",),
+        ("run", "x.csv", "y.csv"),
+        ("run", "x.csv", "--fly"),
+        ("run", "x.csv", "--strategy", "magic"),
+        ("run", "x.csv", "--task", "clustering"),
+        ("run", "x.csv", "--first-size", "many"),
+        ("run", "x.csv", "--cv", "2.5"),
+        ("run", "x.csv", "--validation-fraction", "half"),
+        ("run", "x.csv", "--jobs", "all"),
+        ("run", "x.csv", "--seed", "lucky"),
+        ("run", "x.csv", "--target"),
+        ("resume",),
+        ("resume", "x", "--jobs", "all"),
+        ("show",),
+        ("predict", "x"),
+        ("learners", "--task", "clustering"),
+        ("demo", "--jobs", "all"),
+        ("compare",),
+    ],
+)
+def test_usage_errors_have_exit_code_2(arguments: tuple[str, ...]) -> None:
+    done = call(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "Error: " in done.err
+    assert "Traceback" not in done.err
+
+
+def test_the_installed_command() -> None:
+    """A real process: data on stdout alone, and a pipe that is closed early is no drama."""
+    command = Path(sys.executable).with_name("pydaub")
+
+    def shell(line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(line, shell=True, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+    done = shell(f"{command} replay nowhere.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "pydaub: nowhere.csv must be a readable file, got No such file or directory.\n"
+    assert shell(f"{sys.executable} -m pydaub --version").stdout == f"pydaub {__version__}\n"
+    assert "Traceback" not in shell(f"{command} recorded | head -n 1").stderr
+    full = shell(f"{command} recorded > /dev/full")
+    assert (full.returncode, full.stderr.count("\n")) == (1, 1)
+    assert "must be written somewhere, got No space left on device" in full.stderr
+
+
+def test_asking_for_help_imports_no_heavy_library() -> None:
+    code = "import sys, pydaub.cli; print({'sklearn', 'pandas', 'numpy', 'pyarrow', 'scipy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stdout == "set()\n"

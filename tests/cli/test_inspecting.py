@@ -1,0 +1,230 @@
+"""Runs that are shown and predicted from, and the list of learners."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from cli.commands import CHEAP, Finished, call, numbers, refused, sequence, written
+
+NUMBERS = numbers(40, seed=5)
+
+
+@pytest.fixture
+def copied(finished: Finished, tmp_path: Path) -> Path:
+    """A run that has ended, to be damaged."""
+    return Path(shutil.copytree(finished.folder, tmp_path / "copied"))
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(StringIO(text)))
+
+
+def test_a_run_that_has_ended_is_shown_as_it_was_told(finished: Finished) -> None:
+    done = call("show", finished.folder)
+    told = finished.done.json
+    assert (done.code, done.err) == (0, "")
+    assert f"Selected {told['selected']}: accuracy {told['valid_score']:.4f} on all 420 training rows." in done.out
+    assert told["certificate"]["text"] in done.out
+    assert "resume" not in done.out
+    assert "\x1b" not in done.out
+    assert call("show", finished.folder, "--json").json == told
+
+
+def test_a_run_is_shown_as_far_as_its_journal_goes(finished: Finished, copied: Path) -> None:
+    """Cut anywhere, also in the middle of a line; and what was kept of its end is not told then."""
+    whole = finished.done.json
+    content = (copied / "journal.jsonl").read_bytes()
+    told = []
+    for share in (0.2, 0.5, 0.8, 0.9):
+        (copied / "journal.jsonl").write_bytes(content[: int(share * len(content))])
+        done = call("show", copied)
+        assert done.code == 0
+        assert f"`pydaub resume {copied}` goes on where it was." in done.out
+        assert "not finished" in done.out
+        part = call("show", copied, "--json").json
+        assert part["stopped"] == "not finished"
+        assert sequence(part) == sequence(whole)[: len(part["allocations"])]
+        told.append(len(part["allocations"]))
+    assert told == sorted(told)
+    assert told[0] < told[-1] <= len(whole["allocations"])
+
+
+def test_what_was_running_is_counted(finished: Finished, copied: Path) -> None:
+    lines = (copied / "journal.jsonl").read_text().splitlines()
+    begun = [json.loads(line) for line in lines if '"kind":"submitted"' in line]
+    ended = [json.loads(line) for line in lines if '"kind":"evaluated"' in line]
+    assert call("show", copied, "--json").json["abandoned"] == len(begun) - len(ended)
+    first = next(number for number, line in enumerate(lines) if '"kind":"evaluated"' in line)
+    (copied / "journal.jsonl").write_text("\n".join(lines[:first]) + "\n")
+    running = sum('"kind":"submitted"' in line for line in lines[:first])
+    assert call("show", copied, "--json").json["abandoned"] == running
+    assert f"and {running} unfinished at the end." in call("show", copied).out
+    assert finished.done.json["abandoned"] <= len(begun) - len(ended)
+
+
+@pytest.mark.parametrize("command", ["show", "resume", "predict"])
+def test_what_is_no_run(finished: Finished, tmp_path: Path, command: str) -> None:
+    more = [finished.data] if command == "predict" else []
+    for place in (tmp_path, tmp_path / "nowhere", finished.data):
+        assert f"{place} must be the folder of a run, got one without run.json." in refused(command, place, *more)
+
+
+@pytest.mark.parametrize("command", ["show", "resume", "predict"])
+def test_a_damaged_request(finished: Finished, copied: Path, command: str) -> None:
+    more = [finished.data] if command == "predict" else []
+    for content in (b"{", b"[]", b"\xff", b'{"request": {"data": 5, "cv": "x"}}'):
+        (copied / "run.json").write_bytes(content)
+        assert "run.json must be as pydaub wrote it, got " in refused(command, copied, *more)
+
+
+@pytest.mark.parametrize("command", ["show", "resume"])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda lines: [*lines[:3], b"garbage\n", *lines[3:]], "Line 4 of "),
+        (lambda lines: [b"something else\n", *lines[1:]], "must be a journal of pydaub or not exist, got another file"),
+        (lambda lines: [lines[0].replace(b'"format":1', b'"format":9'), *lines[1:]], "must be of journal format 1"),
+        (lambda lines: [lines[0].replace(b'"daub"', b'"magic"'), *lines[1:]], "magic"),
+        (lambda lines: [lines[0].replace(b'"sizes":[', b'"sizes":[9999,'), *lines[1:]], "sizes"),
+    ],
+)  # fmt: skip
+def test_a_damaged_journal(copied: Path, command: str, damage: object, message: str) -> None:
+    path = copied / "journal.jsonl"
+    path.write_bytes(b"".join(damage(path.read_bytes().splitlines(keepends=True))))  # type: ignore[operator]  # a function
+    content = path.read_bytes()
+    line = refused(command, copied, "--json")
+    assert message in line or command == "resume"
+    assert path.read_bytes() == content, "it is left as it was"
+
+
+def test_a_journal_that_is_not_there_yet(copied: Path) -> None:
+    (copied / "journal.jsonl").write_bytes(b"")
+    assert "A journal must begin with its settings, got none." in refused("show", copied)
+    (copied / "journal.jsonl").unlink()
+    assert f"must be there to be shown, got none. `pydaub resume {copied}` begins it." in refused("show", copied)
+    (copied / "journal.jsonl").mkdir()
+    assert "must be an ordinary file, got something else" in refused("show", copied)
+    assert "must be a file that can be written, got Is a directory" in refused("resume", copied)
+
+
+def test_a_result_that_was_torn(finished: Finished, copied: Path) -> None:
+    (copied / "result.json").write_bytes(b'{"strategy": "da')
+    assert sequence(call("show", copied, "--json").json) == sequence(finished.done.json)
+
+
+def test_damaged_data(finished: Finished, copied: Path) -> None:
+    (copied / "data" / "prepared.json").write_text("{")
+    for command in ("show", "resume"):
+        assert "must be a folder of prepared data, got: " in refused(command, copied)
+    assert call("predict", copied, finished.data).code == 0, "it needs none of it"
+
+
+def test_predictions(finished: Finished, tmp_path: Path) -> None:
+    """Columns by their names, in any order, others ignored; on stdout or in a file; no other line among them."""
+    path = written(NUMBERS.assign(more="x")[["more", "d", "label", "b", "c", "a"]], tmp_path / "new.csv")
+    done = call("predict", finished.folder, path, "--proba")
+    assert (done.code, done.err) == (0, "")
+    assert "\r" not in done.out
+    rows = rows_of(done.out)
+    assert list(rows[0]) == ["prediction", "p(no)", "p(yes)"]
+    assert len(rows) == 40
+    for row in rows:
+        assert float(row["p(no)"]) + float(row["p(yes)"]) == pytest.approx(1)
+    right = np.mean([row["prediction"] == label for row, label in zip(rows, NUMBERS["label"], strict=True)])
+    assert right > 0.6
+    parquet = written(NUMBERS, tmp_path / "new.parquet")
+    plain = call("predict", finished.folder, parquet)
+    assert [row["prediction"] for row in rows_of(plain.out)] == [row["prediction"] for row in rows]
+    out = tmp_path / "predicted.csv"
+    assert call("predict", finished.folder, path, "--proba", "--out", out) == (0, "", "")
+    assert out.read_text() == done.out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b,c\n1,2,3\n", "The data must have the columns 'd', got 'a', 'b', 'c'."),
+        ("a,b,c,d\n1,2,hello,3\n", "Column 'c' must hold numbers, got 'hello'. Correct it, or name its kind."),
+        ("a,b,c,d\n1,2,inf,3\n", "Features must be finite, got infinite values in c (1)."),
+        ("a,b,c,d\n1,2,,3\n", "must be rows that the learner can predict, got ValueError: Input X contains NaN."),
+        ("a,b,c,d\n", "must hold rows, got 4 columns and 0 rows."),
+        ("a,a,b,c,d\n1,2,3,4,5\n", "must not name two columns alike, got 'a' more than once."),
+        ("", "must hold rows, got an empty file."),
+    ],
+)
+def test_rows_that_cannot_be_predicted(finished: Finished, tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text(content)
+    assert message in refused("predict", finished.folder, path)
+
+
+def test_files_that_cannot_be_predicted(finished: Finished, tmp_path: Path) -> None:
+    sparse = tmp_path / "new.svm"
+    sparse.write_text("1 1:0.5 2:1\n-1 1:0.2\n")
+    assert "must have named columns, as in training, got a sparse matrix of (2, 3)" in refused(
+        "predict", finished.folder, sparse
+    )
+    assert "must be a file that can be read, got no such file" in refused("predict", finished.folder, "nowhere.csv")
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("a,b,c,d,größe\n1,2,3,4,5\n".encode("latin-1"))
+    assert "must be UTF-8 text" in refused("predict", finished.folder, latin)
+    assert call("predict", finished.folder, latin, "--encoding", "latin-1").code == 0
+    done = call("predict", finished.folder, finished.data, "--out", tmp_path / "nowhere" / "x.csv")
+    assert done == (1, "", "pydaub: The output must be written somewhere, got No such file or directory.\n")
+
+
+class NoProbabilities(BaseEstimator):
+    """A learner that knows none."""
+
+    def predict(self, X: object) -> object:
+        return np.full(len(X), "yes")  # type: ignore[arg-type]  # rows
+
+
+def test_saved_learners_that_are_not_as_usual(finished: Finished, copied: Path) -> None:
+    (copied / "model.skops").write_bytes(b"no")
+    assert "must be a learner that pydaub saved, got " in refused("predict", copied, finished.data)
+    (copied / "model.skops").unlink()
+    assert "must hold a saved learner, got none. Let the run end first" in refused("predict", copied, finished.data)
+    (copied / "model.pkl").write_bytes(b"no")
+    assert "must be a learner that pydaub saved, got " in refused("predict", copied, finished.data)
+    (copied / "model.pkl").write_bytes(pickle.dumps(NoProbabilities()))
+    done = call("predict", copied, finished.data)
+    assert rows_of(done.out)[0] == {"prediction": "yes"}
+    assert "model.pkl is a pickle: loading it runs code from the file, so open it only where you trust" in done.err
+    assert "`--proba` must go with a learner that knows probabilities" in refused(
+        "predict", copied, finished.data, "--proba"
+    )
+
+
+def test_the_portfolio_is_listed() -> None:
+    for task, known in (("classification", "svm-rbf"), ("regression", "lasso")):
+        listed = call("learners", "--task", task, "--json").json
+        assert known in listed
+        assert len(listed) > 30
+        out = call("learners", "--task", task).out
+        assert out.splitlines()[0].split() == ["learner", "what", "it", "is"]
+        for name, description in listed.items():
+            assert name in out
+            assert description
+    assert list(call("learners", CHEAP, "--json").json) == CHEAP.split(",")
+    assert list(call("learners", "knn-*,-knn-1", "--json").json) == ["knn-5", "knn-10", "knn-25"]
+
+
+def test_learners_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "got 'forrest-20'. Did you mean forest-20" in refused("learners", "forrest-20")
+    assert "must name at least one learner, got ','." in refused("learners", ",")
+    assert "must name a readable Python file, got nowhere.py: No such file" in refused("learners", "nowhere.py")
+    Path("boom.py").write_text("\n\nraise ValueError('boom')\n")
+    assert "boom.py, line 3 must run without an error, got ValueError: boom." in refused("learners", "boom.py")
+    Path("torn.py").write_text("learners = [\n")
+    assert "torn.py, line 1 must run without an error, got SyntaxError" in refused("learners", "torn.py")

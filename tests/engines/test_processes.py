@@ -1,0 +1,406 @@
+"""Real learners in real processes, really killed: each failure is told, and the answer is that of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import faulty
+from faults import MB, alive, pids, wait_until
+from pydaub import (
+    Allocation,
+    Daub,
+    Failure,
+    InputError,
+    Journal,
+    Measurement,
+    Outcome,
+    RefusedAllocation,
+    Result,
+    Schedule,
+    run,
+)
+from pydaub.data import prepare
+from pydaub.engines.processes import ProcessEngine, fit_in_worker
+from pydaub.evaluation import Task
+from pydaub.journal import read
+from pydaub.learners import Learner
+from pydaub.nursery import Limits
+from pydaub.records import Evaluated
+from pydaub.selection import Where, select
+from pydaub.workbench import Workbench
+from tables import collected
+
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+
+RANDOM = np.random.default_rng(5)
+X = RANDOM.normal(size=(600, 5))
+DATA = prepare(X, np.where(X[:, 0] + RANDOM.normal(size=600) > 0, "yes", "no"))
+FULL = DATA.full_size
+SCHEDULE = Schedule.geometric(FULL, 40, 2)
+
+
+def task(estimators: dict[str, Any], **settings: Any) -> Task:
+    learners = {name: Learner(name, estimator) for name, estimator in estimators.items()}
+    return Task(DATA, learners, SCHEDULE.sizes, **{"metrics": False, **settings})
+
+
+def outcome_of(engine: ProcessEngine, learner: str, size: int = FULL) -> Outcome:
+    engine.submit(Allocation(learner, size))
+    allocation, outcome = collected(engine)
+    assert allocation == Allocation(learner, size)
+    return outcome
+
+
+FAILURES = {
+    "segfault": ("crash", "ended by SIGSEGV"),
+    "abort": ("crash", "ended by SIGABRT"),
+    "leave": ("crash", "ended with exit code 3 and without an answer"),
+    "exit_politely": ("error", "SystemExit: enough"),
+    "recurse": ("error", "RecursionError: maximum recursion depth exceeded"),
+    "raise_mute": ("error", "MuteError: (its message cannot be told)"),
+    "raise_lines": ("error", "ValueError: the first line"),
+    "raise_at_length": ("error", f"BaseException: {'x' * 485}"),
+    "raise_surrogate": ("error", "ValueError: \ud800"),
+}
+ESTIMATORS = {
+    **{name: faulty.Faulty(name) for name in FAILURES},
+    "print_much": faulty.Faulty("print_much"),
+    "unscored": faulty.Unscored(),
+    "stuck": faulty.Stuck(),
+    "spoilt": faulty.Spoilt(),
+    "good": faulty.Learner(),
+    "line": LogisticRegression(),
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessEngine]:
+    engine = ProcessEngine(task(ESTIMATORS), 2, tmp_path_factory.mktemp("faults"))
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_whatever_a_learner_does_is_its_failure(engine: ProcessEngine, name: str) -> None:
+    outcome = outcome_of(engine, name)
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, outcome.message) == FAILURES[name]
+
+
+def test_a_learner_that_prints_much_is_measured(engine: ProcessEngine) -> None:
+    assert isinstance(outcome_of(engine, "print_much"), Measurement)
+
+
+def test_a_score_that_is_no_number_is_a_failure(engine: ProcessEngine) -> None:
+    outcome = outcome_of(engine, "unscored")
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, outcome.message) == ("error", "ValueError: the score must be a finite number, got nan")
+
+
+def test_a_learner_that_cannot_travel_fails_at_once_and_takes_its_turn(engine: ProcessEngine) -> None:
+    engine.submit(Allocation("stuck", FULL))
+    assert engine.free == 1
+    engine.submit(Allocation("good", FULL))
+    assert engine.free == 0
+    outcomes = dict(collected(engine) for _ in range(2))
+    failure = outcomes[Allocation("stuck", FULL)]
+    assert isinstance(failure, Failure)
+    assert failure.message.startswith("it cannot be pickled, as workers need: TypeError: cannot pickle")
+    assert isinstance(outcomes[Allocation("good", FULL)], Measurement)
+    spoilt = outcome_of(engine, "spoilt")
+    assert isinstance(spoilt, Failure)
+    assert (spoilt.kind, spoilt.message) == ("error", "MuteError: (its message cannot be told)")
+
+
+def test_what_cannot_be_evaluated_is_refused_without_effect(engine: ProcessEngine) -> None:
+    with pytest.raises(RefusedAllocation, match=r"`learner` must be one of the task's, got 'nobody'"):
+        engine.submit(Allocation("nobody", 20))
+    with pytest.raises(RefusedAllocation, match=rf"`size` must be at most the {FULL} training rows, got {FULL + 1}"):
+        engine.submit(Allocation("good", FULL + 1))
+    assert engine.free == 2
+
+
+def test_a_learner_that_starts_from_a_smaller_sample_waits_for_it(engine: ProcessEngine) -> None:
+    engine.submit(Allocation("line", 40))
+    with pytest.raises(RefusedAllocation, match=r"smaller sizes of 'line' must end before"):
+        engine.submit(Allocation("line", 80))
+    assert collected(engine)[0] == Allocation("line", 40)
+    assert isinstance(outcome_of(engine, "line", 80), Measurement)
+
+
+@pytest.mark.parametrize(
+    ("workers", "limits", "message"),
+    [
+        (0, Limits(), r"`workers` must be at least 1, got 0"),
+        (1.5, Limits(), r"`workers` must be a whole number, got 1\.5"),
+        (1, Limits(seconds=0), r"`learner_timeout` must be more than 0 .*, got 0\. Leave it out for no limit"),
+        (1, Limits(seconds=float("nan")), r"`learner_timeout` must be more than 0 .*, got nan"),
+        (1, Limits(memory=-1), r"`learner_memory` must be more than 0 .*, got -1"),
+    ],
+)
+def test_nonsense_is_refused_at_the_door(workers: Any, limits: Limits, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        ProcessEngine(task({"good": faulty.Learner()}), workers, tmp_path, limits)
+
+
+def test_a_sample_of_one_class_fails_those_that_need_two(tmp_path: Path) -> None:
+    rows = np.arange(300.0)[:, None]
+    data = prepare(rows, rows[:, 0] > 290)
+    target = data.train(data.full_size).y
+    small = int(np.argmax(target != target[0]))  # the rows before the first one of the other class
+    estimators = {"line": LogisticRegression(), "bayes": GaussianNB(), "tree": DecisionTreeClassifier()}
+    given = Task(data, {name: Learner(name, each) for name, each in estimators.items()}, (small, data.full_size))
+    assert small > 1
+    engine = ProcessEngine(given, 1, tmp_path)
+    outcomes = {(name, size): outcome_of(engine, name, size) for name in estimators for size in given.sizes}
+    engine.close()
+    failed = outcomes.pop(("line", small))
+    assert isinstance(failed, Failure)
+    assert failed.kind == "error"
+    assert "2 classes" in failed.message
+    assert all(isinstance(outcome, Measurement) for outcome in outcomes.values()), outcomes
+
+
+def test_a_learner_over_its_time_fails_and_the_run_goes_on(tmp_path: Path) -> None:
+    estimators = {"loop": faulty.Faulty("loop_in_c"), "sleep": faulty.Faulty("sleep_with_the_gil")}
+    engine = ProcessEngine(task(estimators), 2, tmp_path, Limits(seconds=0.5))
+    for name in estimators:
+        engine.submit(Allocation(name, FULL))
+    outcomes = [collected(engine)[1] for _ in estimators]
+    engine.close()
+    assert {(each.kind, each.message) for each in outcomes if isinstance(each, Failure)} == {
+        ("timeout", "longer than 0.5 s")
+    }
+
+
+@linux
+def test_every_library_that_runs_out_of_memory_says_so(tmp_path: Path) -> None:
+    """Each in its own words; libraries in C++ raise exceptions of their own, or do not survive it."""
+    lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    rows = np.random.default_rng(0).normal(size=(20_000, 40))
+    data = prepare(rows, rows[:, 0] > 0, columns=False)
+    estimators = {
+        "lightgbm": lightgbm.LGBMClassifier(n_estimators=5, verbose=-1),
+        "xgboost": xgboost.XGBClassifier(n_estimators=5),
+        "boosting": HistGradientBoostingClassifier(max_iter=5),
+        "forest": RandomForestClassifier(10),
+        "filling": faulty.Faulty("fill_memory"),
+    }
+    learners = {name: Learner(name, each) for name, each in estimators.items()}
+    engine = ProcessEngine(Task(data, learners, (data.full_size,)), 2, tmp_path, Limits(memory=3 * MB))
+    outcomes = {name: outcome_of(engine, name, data.full_size) for name in estimators}
+    engine.close()
+    assert all(isinstance(outcome, Failure) and outcome.kind == "memory" for outcome in outcomes.values()), outcomes
+
+
+@linux
+@pytest.mark.parametrize("threads", [1, 2])
+def test_learners_have_no_more_threads_than_their_share(threads: int, tmp_path: Path) -> None:
+    """One thread is the only one of its process; of several, each library has a pool that is no larger."""
+    lightgbm = pytest.importorskip("lightgbm")
+    count = "tasks" if threads == 1 else "pools"
+    estimators = {
+        "boosting": faulty.Wrapping(HistGradientBoostingClassifier(max_iter=2), count),
+        "blas": faulty.Wrapping(faulty.Multiplying(), count),
+        "lightgbm": faulty.Wrapping(lightgbm.LGBMClassifier(n_estimators=2, verbose=-1), count),
+        "lightgbm, all": faulty.Wrapping(lightgbm.LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=-1), count),
+        "bagging": faulty.Counting(BaggingClassifier(faulty.Telling(), n_estimators=8, n_jobs=-1)),
+        "bagging, many": faulty.Counting(BaggingClassifier(faulty.Telling(), n_estimators=8, n_jobs=64)),
+    }
+    engine = ProcessEngine(task(estimators, threads=threads), 1, tmp_path)
+    found = {name: outcome_of(engine, name) for name in estimators}
+    engine.close()
+    counts = {name: each.train_score if isinstance(each, Measurement) else each for name, each in found.items()}
+    assert all(count in range(1, threads + 1) for count in counts.values()), counts
+    assert threads == 1 or counts["boosting"] == threads, "a share that is there is used"
+
+
+def scores(result: Result) -> list[Any]:
+    """Return the steps with all but their seconds."""
+    return [
+        (step.allocation, step.outcome.train_score, step.outcome.valid_score, step.bound)
+        if isinstance(step.outcome, Measurement)
+        else (step.allocation, step.outcome.kind, step.outcome.message, step.bound)
+        for step in result.steps
+    ]
+
+
+SEEDED = {
+    "line": LogisticRegression(),
+    "scaled": make_pipeline(StandardScaler(), LogisticRegression(C=0.01)),
+    "bayes": BernoulliNB(),
+    "tree": DecisionTreeClassifier(),
+    "forest": RandomForestClassifier(5),
+    "gradient": SGDClassifier(),
+    "chancy": faulty.Chancy(),
+    "failing": faulty.Learner(fails_at=80),
+}
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+def test_the_steps_and_scores_are_those_of_one_process(tmp_path: Path, *, reuse: bool) -> None:
+    """Seeds, and what learners start from, depend on the learner and the size and on nothing else."""
+    given = task(SEEDED, reuse=reuse, seed=11)
+    alone = select(given, Daub(tuple(SEEDED), SCHEDULE), Where())
+    for workers in (1, 2):
+        found = select(given, Daub(tuple(SEEDED), SCHEDULE), Where(workers, folder=tmp_path / str(workers)))
+        assert scores(found.result) == scores(alone.result)
+        assert found.result.selected == alone.result.selected
+        valid = DATA.valid()
+        assert found.fitted.score(valid.X, valid.y) == alone.result.valid_score
+
+
+def test_another_seed_gives_other_scores() -> None:
+    first, second = (
+        scores(select(task({"chancy": faulty.Chancy()}, seed=seed), Daub(("chancy",), SCHEDULE), Where()).result)
+        for seed in (1, 2)
+    )
+    assert first != second
+
+
+@linux
+def test_the_engine_ends_all_that_runs_when_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "pids"
+    given = {"busy": faulty.Faulty("tell_pid", {"path": str(path), "then": "loop_in_c"})}
+    engine = ProcessEngine(task(given), 2, tmp_path / "bench")
+    for size in (40, 80):
+        engine.submit(Allocation("busy", size))
+    wait_until(lambda: len(pids(path)) == 2)
+    engine.close()
+    assert not any(map(alive, pids(path)))
+    assert engine.free == 2
+
+
+@linux
+def test_a_time_limit_ends_the_run_with_what_is_there_and_nothing_is_left_running(tmp_path: Path) -> None:
+    path = tmp_path / "pids"
+    given = {"good": faulty.Learner(), "busy": faulty.Faulty("tell_pid", {"path": str(path)})}
+    engine = ProcessEngine(task(given), 1, tmp_path / "bench")
+    outcome = outcome_of(engine, "good", 40)  # the server is there
+    known = {Allocation("good", size): outcome for size in SCHEDULE.sizes}
+    result = run(Daub(tuple(given), SCHEDULE), engine, known=known, time_limit=2)
+    assert (result.stopped, result.selected) == ("time limit", "good")
+    assert not any(map(alive, pids(path)))
+
+
+@linux
+def test_fitting_once_more_is_within_the_limits_too(tmp_path: Path) -> None:
+    given = task({"good": faulty.Learner(), "bad": faulty.Faulty("segfault")})
+    bench = Workbench(tmp_path, tuple(given.learners))
+    bench.lay_out(given)
+    arguments: Any = {"learners": ["good", "bad"], "size": FULL, "path": str(tmp_path / "it"), "with_validation": True}
+    assert fit_in_worker(bench, {**arguments, "learner": "good"}) is None
+    assert (tmp_path / "it").exists()
+    failure = fit_in_worker(bench, {**arguments, "learner": "bad"}, Limits(seconds=60.0))
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("crash", "ended by SIGSEGV")
+
+
+def script(folder: Path, text: str, *arguments: Path) -> subprocess.Popen[str]:
+    """Start a script of its own, in which everything is `__main__`."""
+    path = folder / "script.py"
+    path.write_text(textwrap.dedent(text))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    return subprocess.Popen(
+        [sys.executable, str(path), *map(str, arguments)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_learners_of_a_script_without_a_guard(tmp_path: Path) -> None:
+    """They travel by value; the script is not run again in the workers."""
+    text = """
+        import sys
+        from pathlib import Path
+        import numpy as np
+        from sklearn.base import BaseEstimator, ClassifierMixin
+        from sklearn.naive_bayes import GaussianNB
+        from pydaub.search import DaubSearch
+
+        print("begun")
+        OFFSET = 1
+
+        class Mine(ClassifierMixin, BaseEstimator):
+            def __init__(self, inner=None):
+                self.inner = inner
+            def fit(self, X, y):
+                self.fitted_ = helped(self.inner).fit(X, y)
+                self.classes_ = self.fitted_.classes_
+                return self
+            def predict(self, X):
+                return self.fitted_.predict(X + OFFSET - 1)
+
+        def helped(inner):
+            return inner or GaussianNB()
+
+        X = np.random.default_rng(0).normal(size=(300, 3))
+        search = DaubSearch({"mine": Mine()}, n_jobs=2, random_state=0, scoring=lambda e, X, y: e.score(X, y))
+        search.fit(X, X[:, 0] > 0)
+        print(search.best_learner_, dict(search.failures_))
+    """
+    process = script(tmp_path, text)
+    output, _ = process.communicate()
+    assert (process.returncode, output.splitlines()) == (0, ["begun", "mine {}"])
+
+
+RUN = """
+    import sys
+    from pathlib import Path
+    from pydaub import Daub, Journal, run
+    from pydaub.engines.processes import ProcessEngine
+    import cloudpickle
+
+    given, folder = map(Path, sys.argv[1:])
+    task, schedule = cloudpickle.loads(given.read_bytes())
+    with Journal(folder / "journal.jsonl", {}) as journal:
+        run(Daub(tuple(task.learners), schedule), ProcessEngine(task, 2, folder), journal)
+"""
+
+
+@linux
+def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    """With kill -9; what is measured and learned before and after makes up the run that nobody killed."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    gate, path, folder = tmp_path / "gate", tmp_path / "pids", tmp_path / "run"
+    gated = faulty.Gated(str(gate), str(path), closed_from=SCHEDULE.sizes[1])
+    given = task({"line": LogisticRegression(), "gated": gated, "bayes": BernoulliNB(), "chancy": faulty.Chancy()})
+    (tmp_path / "task").write_bytes(cloudpickle.dumps((given, SCHEDULE)))
+    folder.mkdir()
+    process = script(tmp_path, RUN, tmp_path / "task", folder)
+    wait_until(lambda: pids(path) and journalled(folder) >= 3)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    wait_until(lambda: not any(map(alive, pids(path))))
+    before = journalled(folder)
+    gate.touch()
+    names = tuple(given.learners)
+    with Journal(folder / "journal.jsonl", {}) as journal:
+        resumed = run(Daub(names, SCHEDULE), ProcessEngine(given, 2, folder), journal)
+    assert resumed.resumed == before
+    fresh = run(Daub(names, SCHEDULE), ProcessEngine(given, 1, tmp_path / "fresh"))
+    assert scores(resumed) == scores(fresh)
+    assert resumed.selected == fresh.selected
+
+
+def journalled(folder: Path) -> int:
+    path = folder / "journal.jsonl"
+    return sum(isinstance(event, Evaluated) for event in read(path)) if path.exists() else 0
