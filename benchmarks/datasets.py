@@ -35,8 +35,7 @@ def compared(path: str, target: str, out: Path, jobs: int, limits: Limits) -> di
     results: dict[str, Result] = {}
     for name in ("daub", "full"):
         strategy = STRATEGIES[name](tuple(learners), schedule)
-        sizes = strategy.schedule.sizes
-        task = Task(data, learners, sizes, scoring=scoring, metrics=False, reuse=False)
+        task = Task(data, learners, scoring=scoring, metrics=False, reuse=False)
         folder = out / Path(path).stem / name
         folder.mkdir(parents=True, exist_ok=True)
         with Journal(folder / "journal.jsonl", settings_of(task, strategy)) as journal:

@@ -92,7 +92,7 @@ def main() -> None:
     learners = portfolio(arguments.learners, data.schema)
     schedule = Schedule.geometric(data.full_size)
     options: dict[str, Any] = {"scoring": "accuracy", "metrics": False, "reuse": False}
-    task = Task(data, learners, schedule.sizes, **options)
+    task = Task(data, learners, **options)
     serial(task, schedule)  # warm caches
     print(f"{len(learners)} learners on {data.full_size:,} rows of {arguments.data}")
     print("| | wall s | over the bare loop |\n|---|--:|--:|")

@@ -47,7 +47,7 @@ def main() -> None:
         name: learner for name, learner in portfolio("sklearn", data.schema).items() if can_go_on(learner.estimator)
     }
     scoring = "accuracy" if data.schema.task == "classification" else "r2"
-    task = Task(data, learners, schedule.sizes, scoring=scoring, metrics=False)
+    task = Task(data, learners, scoring=scoring, metrics=False)
     print(f"{data.full_size:,} rows of {arguments.data}, sizes {schedule.sizes}")
     print(
         "| learner | from nothing | with reuse | times faster | largest difference of a score |\n|---|--:|--:|--:|--:|"

@@ -29,7 +29,16 @@ from pydaub import (
     TableEngine,
     run,
 )
-from pydaub.certificate import EXPONENTS, LONG_ENOUGH, NAMED, Certificate, certificate, noise, projected_seconds
+from pydaub.certificate import (
+    EXPONENTS,
+    LONG_ENOUGH,
+    NAMED,
+    Certificate,
+    certificate,
+    noise,
+    projected_seconds,
+    proportional,
+)
 from pydaub.errors import NothingMeasured
 from tables import random_schedule, random_table
 
@@ -59,11 +68,13 @@ def of(curves: dict[str, list[float]], kind: Any = Daub, valid_size: int = 10_00
 
 
 def curves_of(result: Result) -> dict[str, list[Step]]:
+    """Return all that was measured of each learner, also ahead of being asked for."""
     found: dict[str, list[Step]] = {}
-    for step in result.steps:
+    ahead = [Step(allocation, outcome, None) for allocation, outcome in result.speculated.items()]
+    for step in (*result.steps, *ahead):
         if isinstance(step.outcome, Measurement):
             found.setdefault(step.allocation.learner, []).append(step)
-    return found
+    return {name: sorted(curve, key=lambda step: step.allocation.size) for name, curve in found.items()}
 
 
 def results(kind: Any, seed: int) -> list[tuple[Result, Table]]:
@@ -106,24 +117,38 @@ def check(found: Certificate, result: Result, learners: tuple[str, ...]) -> None
     assert (found.full_size, found.others) == (result.full_size, len(others))
     tops: list[float | None] = []
     for name in others:
-        last = curves[name][-1] if name in curves else None
-        if last is None:
-            tops.append(None)
-        elif last.allocation.size == result.full_size:
-            assert isinstance(last.outcome, Measurement)
-            tops.append(last.outcome.valid_score)
+        curve = [step for step in curves.get(name, []) if step in result.steps]
+        if curve and curve[-1].allocation.size == result.full_size:
+            tops.append(score_of(curve[-1]))
+        elif curve and curve[-1].bound is not None:
+            tops.append(max(curve[-1].bound, *map(score_of, curve)))
         else:
-            tops.append(last.bound)
+            tops.append(None)
     known = [top for top in tops if top is not None]
     assert found.ceiling == (max(known) if known and len(known) == len(tops) else None)
     assert (found.ceiling_learner in others) == (found.ceiling is not None)
-    assert found.judged == sum(len(curve) >= LONG_ENOUGH for curve in curves.values())
-    for name, curve in curves.items():
+    asked = {name: [step for step in curve if step in result.steps] for name, curve in curves.items()}
+    assert found.judged == sum(len(curve) >= LONG_ENOUGH for curve in asked.values())
+    for name, curve in asked.items():
         expected = misbehaviour(curve, found.tolerance) if len(curve) >= LONG_ENOUGH else set()
         assert set(filter(None, found.misbehaved.get(name, "").split(", "))) == expected
     doubts = "\n".join(found.doubts)
     assert ("Nothing is claimed about" in doubts) == bool(result.failures)
     assert doubts.count("Doubtful") <= 2 * (result.stopped is None)
+    if result.stopped is None:
+        better = [
+            curve[-1]
+            for name, curve in curves.items()
+            if name != found.selected
+            and score_of(curve[-1]) > found.score + found.tolerance * (curve[-1].allocation.size < result.full_size)
+        ]
+        named = [f"Doubtful: {step.allocation.learner}" in doubts for step in better]
+        assert any(named) == bool(better), "who is already better is told"
+
+
+def score_of(step: Step) -> float:
+    assert isinstance(step.outcome, Measurement)
+    return step.outcome.valid_score
 
 
 def misbehaviour(curve: list[Step], tolerance: float) -> set[str]:
@@ -233,9 +258,20 @@ def test_curves_that_fall_raise_doubts() -> None:
     found = certified(run(Daub(table.learners, Schedule(SIZES)), TableEngine(table)), table.learners)
     assert found.selected == "a"
     (doubt,) = found.doubts
-    assert doubt == (
-        "Doubtful: b already had 0.8000 with 40 rows, more than a with all. Curves that fall mislead the method; train"
-        " it on all rows too."
+    assert doubt == ("Doubtful: b already had 0.8000 with 40 rows, more than a with all. Train it on all rows too.")
+
+
+def test_one_that_was_trained_on_all_rows_ahead_and_is_better_raises_a_doubt() -> None:
+    """By chance, on idle workers; by its bound it would have had to wait."""
+    curves = {"a": [0.2, 0.4, 0.6, 0.8, 0.85], "b": [0.5, 0.5, 0.5, 0.5, 0.9]}
+    table = Table({**table_of(curves).outcomes, Allocation("b", 160): Measurement(1.0, 0.9, 0.5)})
+    result = run(Daub(table.learners, Schedule(SIZES)), TableEngine(table, 64))
+    assert Allocation("b", 160) in result.speculated
+    found = certified(result, table.learners)
+    assert (found.selected, found.ceiling, found.ceiling_learner) == ("a", 0.5, "b"), "as on one worker"
+    assert found.misbehaved == {}
+    assert found.doubts == (
+        "Doubtful: b, which was trained on all rows ahead of being asked for, has 0.9000, more than a.",
     )
 
 
@@ -265,7 +301,12 @@ def test_noise_shrinks_with_the_validation_rows(valid_size: int, scores: list[fl
 
 
 def test_noise_of_other_scores_is_a_share_of_their_range() -> None:
-    assert noise(100, [-50.0, -10.0, -30.0]) == pytest.approx(4.0)
+    assert noise(100, [-50.0, -10.0, -30.0], proportion=False) == pytest.approx(4.0)
+    assert noise(100, [-1e9, -50.0, -45.0, -40.0, -30.0], proportion=False) == pytest.approx(1.0), "the middle half"
+    assert proportional("accuracy")
+    assert proportional("roc_auc_ovr")
+    assert not proportional("r2")
+    assert not proportional("neg_log_loss")
 
 
 @given(st.floats(*EXPONENTS), st.floats(0.02, 10), st.integers(2, 6))

@@ -33,7 +33,7 @@ def test_importing_needs_the_standard_library_alone() -> None:
 
 def test_the_search_is_imported_when_it_is_used() -> None:
     from pydaub import DaubSearch  # noqa: PLC0415  # that is the point
-    from pydaub.search import DaubSearch as defined  # noqa: N813, PLC0415  # the same
+    from pydaub.search import DaubSearch as defined  # noqa: PLC0415  # the same
 
     assert DaubSearch is defined
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):

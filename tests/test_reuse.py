@@ -285,8 +285,8 @@ def test_an_evaluation_goes_on_only_where_it_may() -> None:
     cases: list[tuple[list[int], Any, bool]] = [([0, 60], None, True), ([], None, False), ([], np.ones(len(y)), True)]
     for expected, weights, reuse in cases:
         data = prepare(X, y, sample_weight=weights)
-        task, memory = Task(data, learners, (60, 90), reuse=reuse), Memory()
-        for size in task.sizes:
+        task, memory = Task(data, learners, reuse=reuse), Memory()
+        for size in (60, 90):
             assert isinstance(evaluate(task, Allocation("a", size), memory).outcome, Measurement)
         assert memory.told == expected
         assert isinstance(evaluate(task, Allocation("a", 90)).outcome, Measurement)
@@ -298,7 +298,7 @@ def test_scores_with_and_without_going_on_agree(name: str) -> None:
     X, labels, numbers = rows(3, 400)
     data = prepare(np.abs(X), numbers if name in REGRESSORS else labels)
     sizes = (90, 140, data.full_size)
-    task = Task(data, listed([("a", estimator)]), sizes)
+    task = Task(data, listed([("a", estimator)]))
     memory = Memory()
     for size in sizes:
         warm = evaluate(task, Allocation("a", size), memory).outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -30,13 +31,13 @@ from pydaub import (
     Strategy,
 )
 from pydaub.data import Prepared, Split, prepare
+from pydaub.errors import FitFailed
 from pydaub.evaluation import Task, fitted_on
 from pydaub.journal import read
 from pydaub.learners import listed
 from pydaub.nursery import Limits
 from pydaub.selection import (
     SMALLEST_FIRST_SIZE,
-    FitFailed,
     Selection,
     Where,
     schedule_for,
@@ -84,7 +85,7 @@ def task_of(learners: Any = LEARNERS, data: Prepared | None = None, **settings: 
     data = data or data_of()
     portfolio = listed(learners)
     strategy = Daub(tuple(portfolio), schedule_for(data.full_size)[0])
-    return Task(data, portfolio, strategy.schedule.sizes, **settings), strategy
+    return Task(data, portfolio, **settings), strategy
 
 
 def parts(selection: Selection) -> dict[str, Any]:
@@ -116,18 +117,21 @@ def test_there_is_a_schedule_for_any_number_of_rows(full_size: int, ratio: str) 
     first = schedule.sizes[0]
     assert first == full_size or SMALLEST_FIRST_SIZE <= first <= 500
     assert (note is None) == (first == 500 and len(schedule.sizes) >= 3)
+    assert len(schedule.sizes) == 1 or note is None or sum(schedule.sizes[:3]) < full_size, (
+        "less than training everything"
+    )
     if note:
         assert ("every learner gets all of them" in note) == (len(schedule.sizes) == 1)
         assert f"{full_size:,} training rows" in note
 
 
 def test_the_first_size_is_the_papers_where_it_can_be() -> None:
-    assert schedule_for(1125) == (Schedule((500, 750, 1125)), None)
-    schedule, note = schedule_for(1124)
-    assert schedule.sizes[0] == 499
-    assert note == "The paper's first size of 500 is too large for 1,124 training rows: it is 499 instead."
+    assert schedule_for(2375) == (Schedule((500, 750, 1125, 1688, 2375)), None)
+    schedule, note = schedule_for(2374)
+    assert schedule.sizes == (313, 469, 704, 1056, 1583, 2374)
+    assert note == "The paper's first size of 500 is too large for 2,374 training rows: it is 313 instead."
     assert schedule_for(44)[0].sizes == (44,)
-    assert schedule_for(45)[0].sizes == (20, 30, 45)
+    assert schedule_for(105)[0].sizes == (21, 32, 47, 70, 105)
     assert schedule_for(44)[1] == (
         "The paper's first size of 500 is too large for 44 training rows: every learner gets all of them."
     )
@@ -185,7 +189,7 @@ def test_a_learner_that_goes_on_leaves_the_one_that_was_kept_alone(winner: int) 
     """Stopped early: what is handed over is what was measured, not what it has become since."""
     task, strategy = task_of(LEARNERS[winner : winner + 1])
     stopped = stopped_with_best_first(task, strategy)
-    first = task.sizes[0]
+    first = strategy.schedule.sizes[0]
     assert stopped.result.selected_size == first
     fresh = fitted_on(task, Allocation(LEARNERS[winner][0], first))
     valid = task.data.valid()
@@ -195,10 +199,10 @@ def test_a_learner_that_goes_on_leaves_the_one_that_was_kept_alone(winner: int) 
 def stopped_with_best_first(task: Task, strategy: Strategy) -> Selection:
     """Run until the time is over, with scores that fall: the best is the first."""
     scores = iter(range(1000, 0, -1))
-    falling = Task(task.data, task.learners, task.sizes, scoring=lambda *_: float(next(scores)))
+    falling = Task(task.data, task.learners, scoring=lambda *_: float(next(scores)))
 
     def watch(event: Any) -> None:
-        if isinstance(event, Evaluated) and event.allocation.size == task.sizes[-2]:
+        if isinstance(event, Evaluated) and event.allocation.size == strategy.schedule.sizes[-2]:
             time.sleep(max(0.0, 0.6 - event.clock))
 
     return select(falling, strategy, Where(), time_limit=0.5, watch=watch)
@@ -272,7 +276,7 @@ def test_a_run_that_was_stopped_goes_on_in_its_folder(workers: int | None, tmp_p
 
 def test_another_task_is_not_mixed_into_a_folder(tmp_path: Path) -> None:
     select(*task_of([("bayes", GaussianNB())]), Where(folder=tmp_path))
-    for change, what in (({"seed": 1}, "seed"), ({"scoring": "f1_macro"}, "scoring"), ({"reuse": False}, "reuse")):
+    for change, what in (({"seed": 1}, "seed"), ({"scoring": "f1_macro"}, "scoring")):
         with pytest.raises(JournalMismatch, match=rf"got one with other settings: {what}\."):
             select(*task_of([("bayes", GaussianNB())], **change), Where(folder=tmp_path))
     with pytest.raises(JournalMismatch, match=r"other settings: definitions\."):
@@ -291,7 +295,9 @@ def test_a_folder_that_is_none_is_refused(make: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e300, "5", []])
 def test_limits_under_which_nothing_could_run_are_refused(limit: Any) -> None:
     for limits, name in ((Limits(limit), "learner_timeout"), (Limits(None, limit), "learner_memory")):
-        with pytest.raises(InputError, match=rf"`{name}` must be more than 0 and less than 1e\+18, got"):
+        with pytest.raises(
+            InputError, match=rf"`{name}` must be a number of (seconds|bytes), more than 0 and less than 1e\+18, got"
+        ):
             Where(1, limits)
 
 
@@ -308,13 +314,20 @@ def test_nothing_is_left_behind_without_a_folder(tmp_path: Path, monkeypatch: py
 
 
 def test_a_learner_that_cannot_be_fitted_once_more_says_so() -> None:
-    """All training rows are few enough for it; those for validation on top are too many."""
-    task, strategy = task_of([("slow", Slow(most=210))])
+    """All training rows are few enough for it; those for validation on top are too many: the measured one is kept."""
+    for where in (Where(1), Where()):
+        task, strategy = task_of([("slow", Slow(most=210))])
+        found = select(task, strategy, where, refit=True)
+        assert found.note
+        assert re.match(r"slow must be fitted once more .*, got error: RuntimeError: too many rows", found.note)
+        valid = task.data.valid()
+        assert found.fitted.score(valid.X, valid.y) == found.result.valid_score
+
+
+def test_where_none_was_kept_and_none_can_be_fitted_that_is_an_error() -> None:
+    task, strategy = task_of([("slow", Slow(most=150))], cv=2)
     with pytest.raises(FitFailed, match=r"slow must be fitted once more .*, got error: RuntimeError: too many rows"):
-        select(task, strategy, Where(1), refit=True)
-    task, strategy = task_of([("slow", Slow(most=210))])
-    with pytest.raises(FitFailed, match=r"slow must be fitted once more .*, got error: RuntimeError: too many rows"):
-        select(task, strategy, Where(), refit=True)
+        select(task, strategy, Where())
 
 
 def test_what_is_known_need_not_be_measured(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from pydaub import (
     Asked,
     Daub,
     Evaluated,
-    Failure,
     Full,
     Journal,
     JournalError,
@@ -36,7 +35,7 @@ from pydaub import (
 from pydaub.certificate import projected_seconds
 from pydaub.journal import read
 from pydaub.records import Event
-from pydaub.view import Picture, failure_of, result_of, strategy_of
+from pydaub.view import Picture, result_of, strategy_of
 from tables import random_schedule, random_table
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
@@ -220,11 +219,6 @@ def check_picture(picture: Picture, outcomes: dict[Allocation, Any], began: list
     bounds = [standing.bound for standing in measured if standing.bound is not None]
     assert bounds == sorted(bounds, reverse=True)
     assert all(standing.bound is not None for standing in measured[: len(bounds)])
-
-
-def test_why_there_is_no_measurement() -> None:
-    assert failure_of(Failure("timeout", "longer than 5 s")) == "timeout: longer than 5 s"
-    assert not failure_of(Measurement(1.0, 1.0, 1.0))
 
 
 def test_a_journal_of_a_run_that_has_only_begun(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ FULL = DATA.full_size
 
 
 def task(**estimators: Any) -> Task:
-    return Task(DATA, {name: Learner(name, each) for name, each in estimators.items()}, (20, FULL))
+    return Task(DATA, {name: Learner(name, each) for name, each in estimators.items()})
 
 
 def laid_out(folder: Path, given: Task) -> tuple[Workbench, dict[str, Failure]]:
@@ -43,7 +43,7 @@ def test_a_task_is_found_again_as_it_concerns_one_learner(tmp_path: Path) -> Non
     found = bench.task("line")
     assert list(found.learners) == ["line"]
     assert found.data.fingerprint == DATA.fingerprint
-    assert (found.sizes, found.seed, found.config) == (given.sizes, given.seed, given.config)
+    assert (found.seed, found.config) == (given.seed, given.config)
     before, after = (evaluate(each, Allocation("line", FULL)).outcome for each in (given, found))
     assert isinstance(before, Measurement)
     assert isinstance(after, Measurement)
@@ -57,8 +57,9 @@ def test_laying_out_again_keeps_what_is_there(tmp_path: Path) -> None:
     bench.shelve(Allocation("tree", 20), 0.5, "fitted")
     bench, failures = laid_out(tmp_path, given)
     assert failures == {}
-    assert bench.recall(Allocation("tree", 20)) == "learned"
-    assert bench.fitted(Allocation("tree", 20)) == "fitted"
+    assert bench.recall(Allocation("tree", 21)) == (20, "learned")
+    assert bench.fitted(Allocation("tree", 20), 0.5) == "fitted"
+    assert bench.fitted(Allocation("tree", 20), 0.6) is None, "of another learner of that name"
 
 
 def test_a_learner_that_cannot_be_pickled_stays_behind_alone(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_a_learner_that_cannot_be_pickled_stays_behind_alone(tmp_path: Path) -> 
 
 def test_what_all_learners_need_must_be_picklable(tmp_path: Path) -> None:
     lock = Lock()
-    given = Task(DATA, task(tree=DecisionTreeClassifier()).learners, (FULL,), scoring=lambda *_: float(lock.locked()))
+    given = Task(DATA, task(tree=DecisionTreeClassifier()).learners, scoring=lambda *_: float(lock.locked()))
     with pytest.raises(InputError, match=r"`scoring` and `cv` must be picklable, as workers need, got TypeError: "):
         laid_out(tmp_path, given)
 
@@ -79,9 +80,11 @@ def test_what_all_learners_need_must_be_picklable(tmp_path: Path) -> None:
 def test_what_was_learned_is_recalled_by_learner_and_size(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier(), b=DecisionTreeClassifier()))
     bench.keep(Allocation("b", 20), [1])
-    assert bench.recall(Allocation("b", 20)) == [1]
-    assert bench.recall(Allocation("a", 20)) is None
-    assert bench.recall(Allocation("b", 21)) is None
+    bench.keep(Allocation("b", 100), [2])
+    assert bench.recall(Allocation("b", 100)) == (20, [1]), "the largest smaller size"
+    assert bench.recall(Allocation("b", 101)) == (100, [2])
+    assert bench.recall(Allocation("b", 20)) is None
+    assert bench.recall(Allocation("a", 200)) is None
 
 
 SCORES = (-3.0, 0.0, 1e-7, 0.2, 0.1 + 0.2)
@@ -97,27 +100,37 @@ def test_the_best_fitted_learner_is_kept_and_the_best_of_the_full_size(tmp_path:
     bench.shelve(Allocation("a", FULL), -5.0, "the full size")
     assert bench.best_score(FULL, FULL) == -5.0
     bench.tidy(FULL)
-    kept = {size: bench.fitted(Allocation("a", size)) for size in (*range(1, 6), FULL)}
-    assert kept == {1: None, 2: None, 3: None, 4: None, 5: SCORES[-1], FULL: "the full size"}
+    kept = [bench.fitted(Allocation("a", size), score) for size, score in enumerate(SCORES, start=1)]
+    assert kept == [None, None, None, None, SCORES[-1]]
+    assert bench.fitted(Allocation("a", FULL), -5.0) == "the full size"
     bench.shelve(Allocation("a", FULL), 1.0, "better than all")
     bench.tidy(FULL)
     assert bench.best_score(FULL, 20) == 1.0
-    assert bench.fitted(Allocation("a", 5)) is None
+    assert bench.fitted(Allocation("a", 5), SCORES[-1]) is None
 
 
-def test_equals_are_all_kept(tmp_path: Path) -> None:
+def test_of_equals_the_largest_and_the_first_is_kept(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier(), b=DecisionTreeClassifier()))
-    for name in "ab":
-        bench.shelve(Allocation(name, FULL), 0.5, name)
+    for name in "ba":
+        for size in (20, FULL):
+            bench.shelve(Allocation(name, size), 0.5, name)
     bench.tidy(FULL)
-    assert [bench.fitted(Allocation(name, FULL)) for name in "ab"] == ["a", "b"]
+    kept = [(name, size) for name in "ab" for size in (20, FULL) if bench.fitted(Allocation(name, size), 0.5)]
+    assert kept == [("a", FULL)]
+
+
+def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
+    laid_out(tmp_path, task(a=DecisionTreeClassifier()))
+    other = prepare(np.arange(90.0)[:, None], np.arange(90) % 2, columns=False)
+    with pytest.raises(InputError, match=r"must hold the same rows as this run, got others"):
+        Workbench(tmp_path, ("a",)).lay_out(Task(other, task(a=DecisionTreeClassifier()).learners))
 
 
 def test_files_that_a_killed_worker_left_unfinished_are_none(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier()))
     (tmp_path / "fitted" / ".0-20-0.9.pkl.123").write_bytes(b"half of")
     assert bench.best_score(FULL, 20) == -math.inf
-    assert bench.fitted(Allocation("a", 20)) is None
+    assert bench.fitted(Allocation("a", 20), 0.9) is None
     bench.tidy(FULL)
 
 
@@ -127,9 +140,9 @@ def test_a_worker_keeps_a_fitted_learner_from_a_score_on(tmp_path: Path) -> None
     arguments: Any = {"folder": str(tmp_path), "learners": ["tree"], "learner": "tree", "size": FULL}
     outcome = outcome_from_json(evaluate_at(**arguments, above=1.1))
     assert isinstance(outcome, Measurement)
-    assert bench.fitted(Allocation("tree", FULL)) is None
+    assert bench.fitted(Allocation("tree", FULL), outcome.valid_score) is None
     evaluate_at(**arguments, above=outcome.valid_score)
-    fitted: Any = bench.fitted(Allocation("tree", FULL))
+    fitted: Any = bench.fitted(Allocation("tree", FULL), outcome.valid_score)
     valid = DATA.valid()
     assert fitted.score(valid.X, valid.y) == outcome.valid_score, "the very one that was measured"
 
@@ -138,7 +151,7 @@ def test_a_fitted_learner_that_cannot_be_pickled_is_measured_all_the_same(tmp_pa
     bench, _ = laid_out(tmp_path, task(grown=faulty.Grown()))
     told = evaluate_at(str(tmp_path), ["grown"], "grown", FULL, -math.inf)
     assert "valid_score" in told
-    assert bench.fitted(Allocation("grown", FULL)) is None
+    assert bench.fitted(Allocation("grown", FULL), told["valid_score"]) is None
 
 
 @pytest.mark.parametrize("with_validation", [False, True])

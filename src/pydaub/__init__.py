@@ -13,6 +13,7 @@ from pydaub.curve import Curve
 from pydaub.engines import Engine, SerialEngine, Table, TableEngine
 from pydaub.errors import (
     AllLearnersFailed,
+    FitFailed,
     InputError,
     JournalDamaged,
     JournalError,
@@ -59,6 +60,7 @@ __all__ = [
     "Engine",
     "Evaluated",
     "Failure",
+    "FitFailed",
     "Full",
     "Halving",
     "InputError",

@@ -7,6 +7,7 @@ curves are noisy and some do not behave, so every curve that was measured is aud
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from pydaub.run import Result
 
+PROPORTIONS: Final = re.compile(
+    "accuracy|balanced_accuracy|top_k|f1|precision|recall|jaccard|roc_auc|average_precision"
+)
 LONG_ENOUGH: Final = 3  # points of a curve that can be judged
 NAMED: Final = 8  # learners that are named in a sentence
 SMALLEST_TIME: Final = 0.01  # seconds; below that a time says nothing of how cost grows
@@ -81,12 +85,19 @@ class Certificate:
         )
 
 
-def certificate(result: Result, learners: Iterable[str], valid_size: int) -> Certificate | None:
-    """Return what may be said of a result; None where nothing was selected."""
+def certificate(
+    result: Result, learners: Iterable[str], valid_size: int, *, proportion: bool = True
+) -> Certificate | None:
+    """Return what may be said of a result; None where nothing was selected.
+
+    `valid_size` is how many rows a score is of, `proportion` whether it is a share of them. Only what was asked for
+    counts, or the answer would depend on the number of workers; what was evaluated ahead can raise doubts.
+    """
     if result.selected is None or result.valid_score is None or result.selected_size is None:
         return None
     curves = _curves(result)
-    tolerance = noise(valid_size, [step.outcome.valid_score for curve in curves.values() for step in curve])  # type: ignore[union-attr]  # measurements
+    scores = [_score(step) for curve in curves.values() for step in curve]
+    tolerance = noise(valid_size, scores, proportion=proportion)
     others = [name for name in learners if name != result.selected and name not in result.failures]
     tops = {name: _top(curves.get(name, ()), result.full_size) for name in others}
     known = {name: top for name, top in tops.items() if top is not None}
@@ -104,19 +115,26 @@ def certificate(result: Result, learners: Iterable[str], valid_size: int) -> Cer
         judged=len(judged),
         misbehaved={name: what for name, what in found.items() if what},
         tolerance=tolerance,
-        doubts=tuple(_doubts(result, curves, tolerance)),
+        doubts=tuple(_doubts(result, _curves(result, with_guesses=True), tolerance)),
     )
 
 
-def noise(valid_size: int, scores: Sequence[float]) -> float:
+def proportional(scoring: str) -> bool:
+    """Whether a scorer of this name gives shares of rows, so that the noise of a score is known."""
+    return bool(PROPORTIONS.match(scoring))
+
+
+def noise(valid_size: int, scores: Sequence[float], *, proportion: bool = True) -> float:
     """Return by how much a score may differ by chance: two standard errors of a proportion near one half.
 
-    For scores that are no proportions it is the same share of the range of all scores.
+    Of scores that are no proportions little is known: it is the same share of the range of their middle half.
     """
     if not valid_size or not scores:
         return 0.0
-    inside = all(-1 <= score <= 1 for score in scores)
-    return (1.0 if inside else max(scores) - min(scores)) / math.sqrt(valid_size)
+    ordered = sorted(scores)
+    quarter = len(ordered) // 4
+    middle = ordered[-1 - quarter] - ordered[quarter]
+    return (1.0 if proportion else middle) / math.sqrt(valid_size)
 
 
 def projected_seconds(
@@ -154,24 +172,25 @@ def _extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
     return float(seconds * (full_size / size) ** min(max(exponent, least), most))
 
 
-def _curves(result: Result) -> dict[str, list[Step]]:
-    """Return each learner's measured steps, with what was evaluated ahead and never asked for."""
+def _curves(result: Result, *, with_guesses: bool = False) -> dict[str, list[Step]]:
+    """Return each learner's measured steps by size, perhaps with what was evaluated ahead and never asked for."""
     curves: dict[str, list[Step]] = {}
     ahead = [Step(allocation, outcome, None) for allocation, outcome in result.speculated.items()]
-    for step in [*result.steps, *sorted(ahead, key=lambda step: step.allocation.size)]:
+    steps = [*result.steps, *(ahead if with_guesses else [])]
+    for step in sorted(steps, key=lambda step: step.allocation.size):
         if isinstance(step.outcome, Measurement):
             curves.setdefault(step.allocation.learner, []).append(step)
     return curves
 
 
 def _top(curve: Sequence[Step], full_size: int) -> float | None:
-    """Return what a learner can have on all rows at most: what it has, or its bound."""
+    """Return what a learner can have on all rows at most: what it has, or its bound, but never less than it has had."""
     if not curve:
         return None
     last = curve[-1]
     if last.allocation.size == full_size:
         return _score(last)
-    return next((step.bound for step in reversed(curve) if step.bound is not None), None)
+    return None if last.bound is None else max(last.bound, *(_score(step) for step in curve))
 
 
 def _score(step: Step) -> float:
@@ -219,7 +238,7 @@ def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: flo
         best = max(ahead, key=_score)
         doubts.append(
             f"Doubtful: {best.allocation.learner} already had {_score(best):.4f} with {best.allocation.size:,} rows,"
-            f" more than {result.selected} with all. Curves that fall mislead the method; train it on all rows too."
+            f" more than {result.selected} with all. Train it on all rows too."
         )
     if result.failures:
         count = len(result.failures)

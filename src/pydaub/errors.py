@@ -8,6 +8,7 @@
     ├── ProtocolError (also a RuntimeError)   ask and tell were called out of turn
     ├── AllLearnersFailed (also a ValueError) no learner is left; lists the failures, grouped
     ├── NothingMeasured                       the time limit passed before there was a first measurement
+    ├── FitFailed                             the selected learner could not be fitted once more
     └── JournalError                          the record of a run cannot be used; it is left as it was
         ├── JournalLocked                     another process is writing it
         ├── JournalDamaged                    a complete line in it is no event
@@ -86,6 +87,10 @@ class NothingMeasured(PydaubError):
     def __init__(self, result: Any = None) -> None:  # noqa: ANN401  # a `Result`, which stands above this file
         self.result = result
         super().__init__("`time_limit` must leave time for at least one measurement. Resume the run with a longer one.")
+
+
+class FitFailed(PydaubError):
+    """The selected learner could not be fitted once more, and was not kept."""
 
 
 class JournalError(PydaubError):

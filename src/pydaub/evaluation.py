@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
@@ -40,7 +42,7 @@ THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
 
 @dataclass(frozen=True)
 class Task:
-    """All that an evaluation needs. `sizes` are those that may be allocated, in order.
+    """All that an evaluation needs.
 
     `scoring` is a scorer of scikit-learn, its name, or None for the learner's own `score`. With `cv` (a number of
     folds or a splitter) the sample is scored by cross-validation, otherwise on the validation rows. `weighted` says
@@ -50,7 +52,6 @@ class Task:
 
     data: Prepared
     learners: Mapping[str, Learner]
-    sizes: tuple[int, ...]
     scoring: str | Callable[..., float] | None = None
     cv: Any = None
     metrics: bool = True
@@ -80,6 +81,25 @@ def check_scoring_name(scoring: str) -> None:
         near = get_close_matches(scoring, names, n=3, cutoff=0.4)
         advice = f"Did you mean {' or '.join(near)}?" if near else "sklearn.metrics.get_scorer_names() lists them."
         raise InputError(f"`scoring` must be a scorer of scikit-learn, got {scoring!r}. {advice}")
+
+
+def check_scoring_fits(data: Prepared, scoring: str) -> None:
+    """Refuse a scorer that cannot score this target, before every learner fails by it."""
+    sample = data.train(data.full_size)
+    scored = data.valid() if data.valid_size else sample
+    dummy = DummyClassifier() if data.schema.task == "classification" else DummyRegressor()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _finite(
+                get_scorer(scoring)(
+                    dummy.fit(np.zeros((len(sample.y), 1)), sample.y), np.zeros((len(scored.y), 1)), scored.y
+                )
+            )
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}: {one_line(error)} Choose another."
+        ) from None
 
 
 def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -> Evaluation:
@@ -152,11 +172,8 @@ def _validated(task: Task, allocation: Allocation, memory: Memory | None) -> tup
 def _cross_validated(task: Task, allocation: Allocation) -> tuple[float, float, Any]:
     """Return the means over the folds of the sample."""
     sample = task.data.train(allocation.size)
-    classes = is_classifier(task.learners[allocation.learner].estimator)
-    splitter = check_cv(task.cv, sample.y, classifier=classes)
-    rows = np.zeros((len(sample.y), 1))
     folds = []
-    for train_rows, test_rows in splitter.split(rows, sample.y, sample.groups):
+    for train_rows, test_rows in _folds(task, allocation, sample):
         train, test = _taken(sample, train_rows), _taken(sample, test_rows)
         fitted = _fitted(task, allocation, train, None)
         train_score, _ = _scored(task, fitted, train, metrics=False)
@@ -165,6 +182,18 @@ def _cross_validated(task: Task, allocation: Allocation) -> tuple[float, float, 
     metrics = {name: float(np.mean([fold[2][name] for fold in folds])) for name in names}
     metrics["valid_score_std"] = float(np.std([fold[1] for fold in folds]))
     return float(np.mean([fold[0] for fold in folds])), float(np.mean([fold[1] for fold in folds])), metrics
+
+
+def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any, Any]]:
+    """Return the folds of a sample, the same for every learner; a number of folds keeps groups together."""
+    classes = is_classifier(task.learners[allocation.learner].estimator)
+    splitter = check_cv(task.cv, sample.y, classifier=classes)
+    if isinstance(task.cv, int | np.integer) and sample.groups is not None:
+        splitter = StratifiedGroupKFold(task.cv) if classes else GroupKFold(task.cv)
+    np.random.seed(seed_of(task, Allocation("folds", allocation.size)))  # noqa: NPY002  # of splitters without a seed
+    folds = list(splitter.split(sample.X, sample.y, sample.groups))
+    np.random.seed(seed_of(task, allocation))  # noqa: NPY002
+    return folds
 
 
 def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory | None) -> Any:
@@ -218,11 +247,18 @@ def _fit_parameters(estimator: Any, sample: Sample) -> dict[str, Any]:
     if sample.weights is None or (_routing() and not _wants(estimator, "fit")):
         return {}
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if not _routing() and not has_fit_parameter(last, "sample_weight"):
+    if not _routing() and not _takes_weights(last):
         raise TypeError(f"{type(last).__name__} takes no sample weights")
     if isinstance(estimator, Pipeline) and not _routing():
         return {f"{estimator.steps[-1][0]}__sample_weight": sample.weights}
     return {"sample_weight": sample.weights}
+
+
+def _takes_weights(estimator: Any) -> bool:
+    """Whether `fit` takes weights, by itself or by passing them on to the estimator within."""
+    inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
+    passes = any(each.kind is each.VAR_KEYWORD for each in signature(estimator.fit).parameters.values())
+    return has_fit_parameter(estimator, "sample_weight") or (passes and inner is not None and _takes_weights(inner))
 
 
 def _routing() -> bool:
@@ -269,8 +305,11 @@ def _taken(sample: Sample, rows: Any) -> Sample:
 
 
 def _joined(first: Sample, second: Sample) -> Sample:
-    X, y, weights, groups = (None if a is None else _stacked(a, b) for a, b in zip(first, second, strict=True))
-    return Sample(X, y, weights, groups)  # type: ignore[arg-type]  # a target is always there
+    """Return all rows; those that were given apart without weights count one each."""
+    weights = None
+    if first.weights is not None:
+        weights = _stacked(first.weights, np.ones(len(second.y)) if second.weights is None else second.weights)
+    return Sample(_stacked(first.X, second.X), _stacked(first.y, second.y), weights, None)
 
 
 def _stacked(a: Any, b: Any) -> Any:

@@ -137,8 +137,10 @@ class _Run:
         self._refused: set[Allocation] = set()
         self._steps: list[Step] = []
         self._deadline: float | None = None
+        self._known_elsewhere: set[Allocation] = set()
 
     def add_known(self, known: Mapping[Allocation, Outcome]) -> None:
+        self._known_elsewhere = set(known) - set(self._known)
         self._known = {**known, **self._known}
 
     def carried_through(self, time_limit: float | None) -> Result:
@@ -235,7 +237,7 @@ class _Run:
             steps=tuple(self._steps),
             failures=self._strategy.failures,
             wall_seconds=self._clock_before + self._engine.clock,
-            speculated=self._known,
+            speculated={done: outcome for done, outcome in self._known.items() if done not in self._known_elsewhere},
             abandoned=len(self._pending),
             resumed=self._resumed,
             selected_size=None if chosen is None else chosen.size,

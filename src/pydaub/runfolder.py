@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import platform
 import re
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,6 +58,12 @@ class Request:
     refit: bool = False
     reuse: bool = True
     metrics: bool = True
+
+    def resolved(self) -> Request:
+        """Return the same with the paths of files from the root, so that it can be asked again from anywhere."""
+        items = [_absolute(item) for item in self.learners.split(",")]
+        validation = None if self.validation is None else _absolute(self.validation)
+        return replace(self, data=_absolute(self.data), learners=",".join(items), validation=validation)
 
     def load(self) -> Prepared:
         """Read and prepare the data that was asked for."""
@@ -140,6 +146,10 @@ def check_unused(path: Path) -> None:
         raise InputError(
             f"{path} must be a new or empty folder, got one with files. `pydaub resume` goes on with a run."
         )
+
+
+def _absolute(item: str) -> str:
+    return str(Path(item.strip()).absolute()) if Path(item.strip()).is_file() else item
 
 
 def new_path(data: str) -> Path:

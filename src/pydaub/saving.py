@@ -46,24 +46,24 @@ class Saved:
 
 def save(fitted: Any, folder: Path, rows: Any = None) -> Saved:
     """Save a fitted learner; it is loaded again and must predict the same for the rows."""
-    path = folder / SAFE
-    (folder / PICKLE).unlink(missing_ok=True)
+    partial = folder / ".model"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            skops.io.dump(fitted, path)
-            loaded = _load_safe(path)
+            skops.io.dump(fitted, partial)
+            loaded = _load_safe(partial)
             if rows is not None and not _same(fitted.predict(rows), loaded.predict(rows)):
                 raise SavedLearnerError("it predicts otherwise after loading")  # noqa: TRY301  # as the others below
     except Exception as error:  # noqa: BLE001  # whatever a type that skops does not know raises
-        path.unlink(missing_ok=True)
-        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:200]
-        path = folder / PICKLE
-        path.write_bytes(_pickled(fitted))
-        (folder / ABOUT).write_text(json.dumps({"file": PICKLE, "reason": reason}))
-        return Saved(path, reason)
-    (folder / ABOUT).write_text(json.dumps({"file": SAFE, "reason": None}))
-    return Saved(path)
+        partial.unlink(missing_ok=True)
+        partial.write_bytes(_pickled(fitted))
+        saved, other = Saved(folder / PICKLE, one_line(error)[:200]), folder / SAFE
+    else:
+        saved, other = Saved(folder / SAFE), folder / PICKLE
+    (folder / ABOUT).write_text(json.dumps({"file": saved.path.name, "reason": saved.reason}))
+    partial.replace(saved.path)  # there as a whole or not at all
+    other.unlink(missing_ok=True)
+    return saved
 
 
 def _pickled(fitted: Any) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import suppress
 from copy import deepcopy
 from inspect import isclass
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.metrics import check_scoring
+from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.utils import assert_all_finite, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -21,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.processes import cores
 from pydaub.errors import InputError
-from pydaub.evaluation import Task, check_scoring_name
+from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
 from pydaub.learners import Learner, combinations, listed, portfolio
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated, Event, Failure, Measurement
@@ -42,6 +45,8 @@ def _fitted_has(name: str) -> Callable[[DaubSearch], bool]:
     def check(search: DaubSearch) -> bool:
         if hasattr(search, "best_estimator_"):
             return hasattr(search.best_estimator_, name)
+        if isinstance(search.learners, str):
+            return name in ("predict", "predict_proba")  # what learners of a portfolio may be expected to have
         return all(hasattr(estimator, name) for estimator in search._estimators())  # noqa: SLF001  # our own
 
     return check
@@ -65,6 +70,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     `learners` is a portfolio's name ("sklearn"), a list of (name, estimator) pairs, a dict, or one estimator together
     with `param_grid`: lists of values, of which each combination is a learner, or distributions, of which `n_iter`
     combinations are drawn.
+
+    `task` says "classification" or "regression" where the target does not show it, or is not there yet.
 
     Scores are those of `scoring` (a name, a callable, or None for the learner's own `score`) on a validation set: the
     one given to `fit`, or `validation_fraction` of the rows, or by cross-validation where `cv` is given. With
@@ -96,6 +103,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         *,
         param_grid: Any = None,
         n_iter: int = 10,
+        task: str | None = None,
         strategy: str = "daub",
         first_size: int | None = None,
         ratio: float | str = "1.5",
@@ -115,6 +123,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         self.learners = learners
         self.param_grid = param_grid
         self.n_iter = n_iter
+        self.task = task
         self.strategy = strategy
         self.first_size = first_size
         self.ratio = ratio
@@ -150,6 +159,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
         if len(y) < TOO_FEW:
             raise InputError(f"`X` must have at least {TOO_FEW} rows, got n_samples={len(y)}.")
+        if pd.isna(y).any():
+            raise InputError(
+                f"`y` must have a value for each row: input y contains NaN, {int(pd.isna(y).sum())} times."
+            )
         if self._task_of_learners() == "classification":
             if y.dtype.kind == "f":
                 assert_all_finite(y, input_name="y")
@@ -189,6 +202,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         folds = isinstance(self.cv, int | np.integer) and self.cv > 1  # True is no number of folds, and not above 1
         if not folds and (isinstance(self.cv, str) or not hasattr(self.cv, "split")):
             raise InputError(f"`cv` must be a number of folds from 2, a splitter or None, got {self.cv!r}.")
+        if isinstance(self.cv, TimeSeriesSplit | PredefinedSplit):
+            raise InputError(
+                f"`cv` must be a splitter of rows in any order, got {self.cv!r}: rows are shuffled. Give `X_val`."
+            )
 
     def _selected(self, data: Prepared, learners: dict[str, Learner], seed: int, *, routed: bool) -> Selection:
         schedule, self.schedule_note_ = schedule_for(data.full_size, self.first_size, self.ratio)
@@ -197,7 +214,6 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         task = Task(
             data,
             learners,
-            strategy.schedule.sizes,
             scoring=self._scoring(data),
             cv=self.cv,
             seed=seed,
@@ -208,7 +224,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if not routed:
             task = task.unrouted()
         watch = _printed if self.verbose else None
-        return select(task, strategy, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
+        found = select(task, strategy, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
+        if found.note:
+            warnings.warn(found.note, stacklevel=3)
+        return found
 
     def _where(self) -> Where:
         workers = None
@@ -220,6 +239,11 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         limits = Limits(self.learner_timeout, self.learner_memory)
         if not isinstance(self.folder, str | Path | None):
             raise InputError(f"`folder` must be a path or None, got {self.folder!r}.")
+        if self.folder is not None and not isinstance(self.random_state, int | np.integer):
+            raise InputError(
+                f"`random_state` must be a whole number where a `folder` is given, got {self.random_state!r}: another"
+                " seed would be another search."
+            )
         return Where(workers, limits, None if self.folder is None else Path(self.folder))
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
@@ -237,6 +261,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         scoring = self.scoring
         if isinstance(scoring, str):
             check_scoring_name(scoring)
+            check_scoring_fits(data, scoring)
         elif scoring is not None and not callable(scoring):
             raise InputError(f"`scoring` must be a name, a callable or None, got {scoring!r}.")
         elif scoring is None and isinstance(self.learners, str):
@@ -305,7 +330,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             return []
 
     def _task_of_learners(self) -> Any:
-        """Return what the given learners are for; None where they do not say."""
+        """Return what the person says the learners are for, or they say themselves; None where nobody says."""
+        if self.task is not None:
+            return self.task
         estimators = self._estimators()
         if estimators and all(is_regressor(estimator) for estimator in estimators):
             return "regression"
@@ -343,7 +370,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         estimators = [self.best_estimator_] if hasattr(self, "best_estimator_") else self._estimators()
-        if estimators:
+        if not estimators:
+            tags.estimator_type = "regressor" if self.task == "regression" else "classifier"  # as far as is known
+        else:
             first = get_tags(estimators[0])
             tags.estimator_type = first.estimator_type
             tags.classifier_tags, tags.regressor_tags = deepcopy(first.classifier_tags), deepcopy(first.regressor_tags)

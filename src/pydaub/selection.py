@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import math
 import re
 import shutil
 import tempfile
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from pydaub.certificate import Certificate, certificate
+from pydaub.certificate import Certificate, certificate, proportional
 from pydaub.engines.processes import NO_LIMITS, ProcessEngine, check_limits, cores, fit_in_worker
 from pydaub.engines.serial import SerialEngine
-from pydaub.errors import InputError, PydaubError, one_line
+from pydaub.errors import FitFailed, InputError, one_line
 from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.journal import Journal
 from pydaub.records import Allocation, Failure, Measurement, Outcome
@@ -32,10 +34,7 @@ if TYPE_CHECKING:
 
 
 SMALLEST_FIRST_SIZE = 20  # fewer rows tell nothing
-
-
-class FitFailed(PydaubError):
-    """The selected learner could not be fitted once more."""
+STEPS = (5, 4)  # from the first size to all rows where there are few
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class Selection:
     result: Result
     certificate: Certificate | None
     fitted: Any
+    note: str | None = None  # why it is not refitted, though that was wanted
 
 
 @dataclass
@@ -93,16 +93,14 @@ class _Desk:
     def _shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
         """Keep the best fitted learner of all, and the best of the full size."""
         self.kept[allocation] = (score, fitted)
-        full = [entry[0] for kept, entry in self.kept.items() if kept.size == self.task.data.full_size]
-        best = max(entry[0] for entry in self.kept.values())
-        self.kept = {
-            kept: entry
-            for kept, entry in self.kept.items()
-            if entry[0] == best or (kept.size == self.task.data.full_size and entry[0] == max(full))
-        }
+        position = {name: number for number, name in enumerate(self.task.learners)}
+        order = sorted(self.kept, key=lambda each: (-self.kept[each][0], -each.size, position[each.learner]))
+        full = [each for each in order if each.size == self.task.data.full_size]
+        self.kept = {each: self.kept[each] for each in {*order[:1], *full[:1]}}
 
-    def fitted(self, allocation: Allocation) -> Any | None:
-        return self.kept.get(allocation, (0.0, None))[1]
+    def fitted(self, allocation: Allocation, score: float) -> Any | None:
+        kept, fitted = self.kept.get(allocation, (math.nan, None))
+        return fitted if kept == score else None
 
 
 def schedule_for(
@@ -111,13 +109,16 @@ def schedule_for(
     """Return the paper's schedule, or one that begins lower where there are too few rows, and a word about that."""
     if first_size is not None:
         return Schedule.geometric(full_size, first_size, ratio), None
-    largest = int(full_size / exact(ratio) ** 2)
-    if largest >= PAPER_FIRST_SIZE:
+    r = exact(ratio)
+    if full_size >= PAPER_FIRST_SIZE * (1 + r + r**2):
         return Schedule.geometric(full_size, PAPER_FIRST_SIZE, ratio), None
+    # Three sizes for every learner would cost more than all rows: begin lower, and end with all rows exactly.
     note = f"The paper's first size of {PAPER_FIRST_SIZE} is too large for {full_size:,} training rows"
-    if largest < SMALLEST_FIRST_SIZE:
-        return Schedule((full_size,)), f"{note}: every learner gets all of them."
-    return Schedule.geometric(full_size, largest, ratio), f"{note}: it is {largest} instead."
+    for steps in STEPS:
+        sizes = sorted({math.ceil(full_size / r**step) for step in range(steps + 1)})
+        if sizes[0] >= SMALLEST_FIRST_SIZE and len(sizes) > steps and sum(sizes[:3]) < full_size:
+            return Schedule(tuple(sizes)), f"{note}: it is {sizes[0]} instead."
+    return Schedule((full_size,)), f"{note}: every learner gets all of them."
 
 
 def strategy_named(name: str, learners: Mapping[str, Any], schedule: Schedule) -> Strategy:
@@ -129,18 +130,42 @@ def strategy_named(name: str, learners: Mapping[str, Any], schedule: Schedule) -
 
 def settings_of(task: Task, strategy: Strategy) -> dict[str, Any]:
     """Return what makes two runs the same, in plain JSON values: the first line of the journal."""
-    # Not `repr` alone: scikit-learn shortens it.
-    given = {name: (learner.estimator, learner.estimator.get_params()) for name, learner in task.learners.items()}
-    told = re.sub(r" at 0x[0-9a-f]+", "", repr(given))
+    told = {name: _described(learner.estimator) for name, learner in task.learners.items()}
     return {
         **strategy.settings,
         "data": task.data.fingerprint,
-        "definitions": hashlib.blake2b(told.encode(), digest_size=16).hexdigest(),
-        "scoring": re.sub(r" at 0x[0-9a-f]+", "", str(task.scoring)),
-        "cv": re.sub(r" at 0x[0-9a-f]+", "", str(task.cv)),
+        "definitions": hashlib.blake2b(repr(told).encode(), digest_size=16).hexdigest(),
+        "scoring": _described(task.scoring),
+        "cv": _described(task.cv),
         "seed": task.seed,
         "reuse": task.reuse,
     }
+
+
+def _described(thing: Any) -> str:
+    """Return text that changes with a thing's parameters, and with its code where that is a person's own."""
+    parameters = thing.get_params() if hasattr(thing, "get_params") else {}
+    told = f"{thing!r} {parameters!r}"  # not `repr` alone: scikit-learn shortens it
+    for part in (thing, *parameters.values()):
+        code = getattr(part, "__code__", None)
+        told += "" if code is None else f" {code.co_code.hex()} {code.co_consts!r}"
+        told += f" {type(part).__module__}"  # a person's file has a name that changes with its content
+        if type(part).__module__ == "__main__":
+            with suppress(OSError, TypeError):  # typed in, or built in
+                told += inspect.getsource(type(part))
+    return re.sub(r" at 0x[0-9a-f]+", "", told)
+
+
+def is_proportion(task: Task) -> bool:
+    """Whether scores are shares of rows, so that their noise is known: of scorers by name, as these are called."""
+    if task.scoring is None:
+        return task.data.schema.task == "classification"
+    return isinstance(task.scoring, str) and proportional(task.scoring)
+
+
+def validation_rows(task: Task) -> int:
+    """Return how many rows a score at the full size is of: by cross-validation, all of them."""
+    return task.data.valid_size if task.cv is None else task.data.full_size
 
 
 def select(  # noqa: PLR0913  # what a person may ask for
@@ -158,6 +183,8 @@ def select(  # noqa: PLR0913  # what a person may ask for
     With `refit`, the selected learner is fitted once more on all rows, those for validation included; that is
     not done where the time limit has passed.
     """
+    if where.workers is None and where.folder is not None:
+        task = replace(task, reuse=False)  # what was learned is not kept there: resumed, it would start from nothing
     with ExitStack() as stack:
         folder = where.folder
         if folder is None and where.workers is not None:
@@ -179,19 +206,32 @@ def select(  # noqa: PLR0913  # what a person may ask for
         else:
             engine = ProcessEngine(task, where.workers, folder, where.limits)
             bench = engine.bench
+        stack.callback(engine.close)
         result = run(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch)
-        fitted = _fitted(task, result, bench, where, refit=refit)
-    return Selection(result, certificate(result, strategy.learners, task.data.valid_size), fitted)
+        fitted, note = _handed_over(task, result, bench, where, refit=refit)
+    claim = certificate(result, strategy.learners, validation_rows(task), proportion=is_proportion(task))
+    return Selection(result, claim, fitted, note)
 
 
-def _fitted(task: Task, result: Result, bench: Any, where: Where, *, refit: bool) -> Any:
-    """Return the selected learner: the one that was measured if it was kept, else fitted again."""
-    if result.selected is None or result.selected_size is None:
-        return None
+def _handed_over(task: Task, result: Result, bench: Any, where: Where, *, refit: bool) -> tuple[Any, str | None]:
+    """Return the selected learner: fitted once more if wanted, or else the one that was measured, if it was kept."""
+    if result.selected is None or result.selected_size is None or result.valid_score is None:
+        return None, None
     allocation = Allocation(result.selected, result.selected_size)
     again = refit and result.stopped is None and (task.data.valid_size > 0 or task.cv is not None)
-    if not again and (kept := bench.fitted(allocation)) is not None:
-        return kept
+    kept = bench.fitted(allocation, result.valid_score)
+    if not again and kept is not None:
+        return kept, None
+    try:
+        return _fitted(task, allocation, bench, where, again=again), None
+    except FitFailed as error:
+        if kept is None:
+            raise
+        return kept, f"{error} The one that was scored is handed over instead."
+
+
+def _fitted(task: Task, allocation: Allocation, bench: Any, where: Where, *, again: bool) -> Any:
+    """Return a learner fitted on an allocation, or `again` with the validation rows too."""
     if where.workers is None:
         try:
             return fitted_on(task, allocation, with_validation=again)
@@ -208,7 +248,9 @@ def _fitted(task: Task, result: Result, bench: Any, where: Where, *, refit: bool
     failure: Failure | None = fit_in_worker(bench, arguments, where.limits)
     if failure is not None:
         raise FitFailed(_not_again(allocation, failure))
-    return cloudpickle.loads(path.read_bytes())
+    content = path.read_bytes()
+    path.unlink()
+    return cloudpickle.loads(content)
 
 
 def _not_again(allocation: Allocation, failure: Failure) -> str:

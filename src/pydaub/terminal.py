@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
+PER_SECOND: Final = 4  # pictures
 LEADERS: Final = 10  # learners in the live display
 
 
@@ -271,9 +272,12 @@ class Display:
         self._out = console(stderr=True)
         self._began = time.monotonic()
         self._drawn: Group | None = None
+        self._drawn_at = 0.0
         live = self._out.is_terminal and not self._out.is_dumb_terminal and not quiet
         self._live = (
-            Live(console=self._out, get_renderable=self._frame, refresh_per_second=4, transient=True) if live else None
+            Live(console=self._out, get_renderable=self._frame, refresh_per_second=PER_SECOND, transient=True)
+            if live
+            else None
         )
 
     def __enter__(self) -> Self:
@@ -290,9 +294,11 @@ class Display:
     def take(self, event: Event) -> None:
         """Show what has happened."""
         self._picture.take(event)
-        if self._live:
+        now = time.monotonic()
+        if self._live and now - self._drawn_at >= 1 / PER_SECOND:
+            self._drawn_at = now
             self._drawn = self._table()  # here, and not in the thread that draws: the strategy may change meanwhile
-        elif not self._quiet and isinstance(event, Evaluated):
+        elif not self._live and not self._quiet and isinstance(event, Evaluated):
             self._out.print(plain(self._line(event)), markup=False, soft_wrap=True)
 
     def _line(self, event: Evaluated) -> str:

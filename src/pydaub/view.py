@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydaub.certificate import projected_seconds
 from pydaub.errors import AllLearnersFailed, JournalError, NothingMeasured
-from pydaub.records import Allocation, Evaluated, Event, Failure, Measurement, Outcome, Started, Stopped, Submitted
+from pydaub.records import Allocation, Evaluated, Event, Measurement, Outcome, Started, Stopped, Submitted
 from pydaub.run import Result, run
 from pydaub.schedule import Schedule
 from pydaub.strategies import STRATEGIES, Strategy
@@ -129,13 +129,10 @@ def result_of(events: Sequence[Event]) -> tuple[Strategy, Result]:
     except NothingMeasured as error:
         result = error.result
     begun = {event.allocation for event in events if isinstance(event, Submitted)}
-    result = replace(result, abandoned=len(begun - known.keys()))
+    asked = {step.allocation for step in result.steps}
+    ahead = {allocation: outcome for allocation, outcome in known.items() if allocation not in asked}
+    result = replace(result, abandoned=len(begun - known.keys()), speculated=ahead)
     if result.stopped:
         reasons = [event.reason for event in events[-1:] if isinstance(event, Stopped)]
         result = replace(result, stopped=reasons[0] if reasons else "not finished")
     return strategy, result
-
-
-def failure_of(outcome: Outcome) -> str:
-    """Return why there is no measurement, in a few words."""
-    return f"{outcome.kind}: {outcome.message}" if isinstance(outcome, Failure) else ""

@@ -41,8 +41,11 @@ class Workbench:
             (self.folder / part).mkdir(parents=True, exist_ok=True)
             for partial in (self.folder / part).glob(".*"):  # of a worker that was killed while it wrote
                 partial.unlink()
-        if not (self.folder / "data").exists():
-            task.data.save(self.folder / "data")
+        data = self.folder / "data"
+        if not data.exists():
+            task.data.save(data)
+        elif Prepared.open(data).fingerprint != task.data.fingerprint:
+            raise InputError(f"{data} must hold the same rows as this run, got others. Choose another folder.")
         try:
             content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # each has its own file
         except Exception as error:  # noqa: BLE001  # as below
@@ -83,12 +86,10 @@ class Workbench:
             return
         _write(self._path("fitted", allocation, f"-{score!r}"), content)
 
-    def fitted(self, allocation: Allocation) -> Any | None:
-        """Return the fitted learner that was kept for an allocation, or None."""
-        for path, kept, _ in self._shelf():
-            if kept == (self._position[allocation.learner], allocation.size):
-                return cloudpickle.loads(path.read_bytes())
-        return None
+    def fitted(self, allocation: Allocation, score: float) -> Any | None:
+        """Return the fitted learner that was kept for an allocation and got this score, or None."""
+        path = self._path("fitted", allocation, f"-{score!r}")
+        return cloudpickle.loads(path.read_bytes()) if path.exists() else None
 
     def best_score(self, full_size: int, size: int) -> float:
         """Return the score from which on a fitted learner of this size is worth keeping."""
@@ -96,13 +97,15 @@ class Workbench:
         return max(scores, default=-float("inf"))
 
     def tidy(self, full_size: int) -> None:
-        """Keep the best fitted learners of all, and of the full size; take the others away."""
-        shelf = list(self._shelf())
-        best = max((score for *_, score in shelf), default=0.0)
-        best_full = max((score for _, kept, score in shelf if kept[1] == full_size), default=best)
-        for path, kept, score in shelf:
-            if score < best and not (kept[1] == full_size and score == best_full):
-                path.unlink()
+        """Keep the best fitted learner of all, and the best of the full size; take the others away.
+
+        Of equal ones the largest size counts, and then the learner that is listed first.
+        """
+        shelf = sorted(self._shelf(), key=lambda entry: (-entry[2], -entry[1][1], entry[1][0]))
+        kept = shelf[:1] + [entry for entry in shelf if entry[1][1] == full_size][:1]
+        for entry in shelf:
+            if entry not in kept:
+                entry[0].unlink()
 
     def _shelf(self) -> Iterator[tuple[Path, tuple[int, int], float]]:
         for path in (self.folder / "fitted").glob("*.pkl"):

@@ -153,7 +153,7 @@ def test_predictions(finished: Finished, tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("a,b,c\n1,2,3\n", "The data must have the columns 'd', got 'a', 'b', 'c'."),
-        ("a,b,c,d\n1,2,hello,3\n", "Column 'c' must hold numbers, got 'hello'. Correct it, or name its kind."),
+        ("a,b,c,d\n1,2,hello,3\n", "Column 'c' must hold numbers, got 'hello'. Correct it."),
         ("a,b,c,d\n1,2,inf,3\n", "Features must be finite, got infinite values in c (1)."),
         ("a,b,c,d\n1,2,,3\n", "must be rows that the learner can predict, got ValueError: Input X contains NaN."),
         ("a,b,c,d\n", "must hold rows, got 4 columns and 0 rows."),

@@ -49,7 +49,7 @@ def processes(folder: Path) -> ProcessEngine:
     learners = {
         name: Learner(name, faulty.Learner(start, fails_at=40 if name == "b" else 0)) for name, start in STARTS.items()
     }
-    return ProcessEngine(Task(data, learners, SCHEDULE.sizes, metrics=False), 2, folder)
+    return ProcessEngine(Task(data, learners, metrics=False), 2, folder)
 
 
 Make: TypeAlias = Callable[[Path], Engine]

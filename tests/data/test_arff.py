@@ -33,7 +33,7 @@ ROWS = """1.5,2,3,red,hello,'2020-01-02 10:00:00',yes
 
 def arff(folder: Path, content: str | bytes, name: str = "x.arff") -> Source:
     raw = content if isinstance(content, bytes) else content.encode()
-    (folder / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
+    (folder / name).write_bytes(gzip.compress(raw, mtime=0) if name.endswith("gz") else raw)
     return read(folder / name)
 
 

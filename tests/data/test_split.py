@@ -111,5 +111,5 @@ def test_the_latest_rows_are_as_many_as_the_fraction_says() -> None:
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan"), "0.3", None, True])
 def test_a_fraction_is_between_0_and_1(fraction: float) -> None:
-    with pytest.raises(InputError, match="`fraction` must be between 0 and 1, got"):
+    with pytest.raises(InputError, match="`validation_fraction` must be between 0 and 1, got"):
         Split(fraction)

@@ -57,7 +57,7 @@ SCHEDULE = Schedule.geometric(FULL, 40, 2)
 
 def task(estimators: dict[str, Any], **settings: Any) -> Task:
     learners = {name: Learner(name, estimator) for name, estimator in estimators.items()}
-    return Task(DATA, learners, SCHEDULE.sizes, **{"metrics": False, **settings})
+    return Task(DATA, learners, **{"metrics": False, **settings})
 
 
 def outcome_of(engine: ProcessEngine, learner: str, size: int = FULL) -> Outcome:
@@ -136,10 +136,12 @@ def test_what_cannot_be_evaluated_is_refused_without_effect(engine: ProcessEngin
     assert engine.free == 2
 
 
-def test_a_learner_that_starts_from_a_smaller_sample_waits_for_it(engine: ProcessEngine) -> None:
+def test_a_learner_that_starts_from_a_smaller_sample_is_not_evaluated_ahead(engine: ProcessEngine) -> None:
+    free = engine.free
+    with pytest.raises(RefusedAllocation, match=r"must be asked for: it starts from what was asked before"):
+        engine.submit(Allocation("line", 40), guess=True)
+    assert engine.free == free, "a refusal has no effect"
     engine.submit(Allocation("line", 40))
-    with pytest.raises(RefusedAllocation, match=r"smaller sizes of 'line' must end before"):
-        engine.submit(Allocation("line", 80))
     assert collected(engine)[0] == Allocation("line", 40)
     assert isinstance(outcome_of(engine, "line", 80), Measurement)
 
@@ -149,9 +151,13 @@ def test_a_learner_that_starts_from_a_smaller_sample_waits_for_it(engine: Proces
     [
         (0, Limits(), r"`workers` must be at least 1, got 0"),
         (1.5, Limits(), r"`workers` must be a whole number, got 1\.5"),
-        (1, Limits(seconds=0), r"`learner_timeout` must be more than 0 .*, got 0\. Leave it out for no limit"),
-        (1, Limits(seconds=float("nan")), r"`learner_timeout` must be more than 0 .*, got nan"),
-        (1, Limits(memory=-1), r"`learner_memory` must be more than 0 .*, got -1"),
+        (
+            1,
+            Limits(seconds=0),
+            r"`learner_timeout` must be a number of seconds, more than 0 .*, got 0\. Leave it out for no limit",
+        ),
+        (1, Limits(seconds=float("nan")), r"`learner_timeout` must be a number of seconds, more than 0 .*, got nan"),
+        (1, Limits(memory=-1), r"`learner_memory` must be a number of bytes, more than 0 .*, got -1"),
     ],
 )
 def test_nonsense_is_refused_at_the_door(workers: Any, limits: Limits, message: str, tmp_path: Path) -> None:
@@ -162,13 +168,12 @@ def test_nonsense_is_refused_at_the_door(workers: Any, limits: Limits, message: 
 def test_a_sample_of_one_class_fails_those_that_need_two(tmp_path: Path) -> None:
     rows = np.arange(300.0)[:, None]
     data = prepare(rows, rows[:, 0] > 290)
-    target = data.train(data.full_size).y
-    small = int(np.argmax(target != target[0]))  # the rows before the first one of the other class
+    small = 1  # larger samples have a row of each class
     estimators = {"line": LogisticRegression(), "bayes": GaussianNB(), "tree": DecisionTreeClassifier()}
-    given = Task(data, {name: Learner(name, each) for name, each in estimators.items()}, (small, data.full_size))
-    assert small > 1
+    given = Task(data, {name: Learner(name, each) for name, each in estimators.items()})
+    assert set(data.train(2).y) == {False, True}
     engine = ProcessEngine(given, 1, tmp_path)
-    outcomes = {(name, size): outcome_of(engine, name, size) for name in estimators for size in given.sizes}
+    outcomes = {(name, size): outcome_of(engine, name, size) for name in estimators for size in (small, data.full_size)}
     engine.close()
     failed = outcomes.pop(("line", small))
     assert isinstance(failed, Failure)
@@ -203,7 +208,7 @@ def test_every_library_that_runs_out_of_memory_says_so(tmp_path: Path) -> None:
         "filling": faulty.Faulty("fill_memory"),
     }
     learners = {name: Learner(name, each) for name, each in estimators.items()}
-    engine = ProcessEngine(Task(data, learners, (data.full_size,)), 2, tmp_path, Limits(memory=3 * MB))
+    engine = ProcessEngine(Task(data, learners), 2, tmp_path, Limits(memory=3 * MB))
     outcomes = {name: outcome_of(engine, name, data.full_size) for name in estimators}
     engine.close()
     assert all(isinstance(outcome, Failure) and outcome.kind == "memory" for outcome in outcomes.values()), outcomes

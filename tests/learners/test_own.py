@@ -114,7 +114,7 @@ def test_values_that_look_alike_keep_their_digits() -> None:
         (SVC(), {"C": 1}, {}, r"must have a list of values for each parameter: "),
         (SVC(), {"C": []}, {}, r"must have a list of values for each parameter: "),
         (SVC(), {"kernel": "rbf"}, {}, r"must have a list of values for each parameter: "),
-        (SVC(), [], {}, r"`grid_or_distributions` must be a dict of parameters to lists of values, got \[\]"),
+        (SVC(), [], {}, r"`param_grid` must be a dict of parameters to lists of values, got \[\]"),
         (SVC(), None, {}, r"got None"),
         (SVC(), "C", {}, r"got 'C'"),
         (SVC(), [["C"]], {}, r"must be a dict"),

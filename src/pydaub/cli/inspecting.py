@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pydaub.certificate import certificate
+from pydaub.certificate import certificate, proportional
 from pydaub.cli.app import app, complain
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.cli.running import Json, Task
@@ -39,7 +39,12 @@ def show(folder: Folder, *, as_json: Json = False) -> None:
         typer.echo(json.dumps(kept if kept.get("allocations") == found["allocations"] else found))
         return
     settings: dict[str, Any] = dict(getattr(events[0], "settings", {}))
-    claim = certificate(result, strategy.learners, opened.data().valid_size)
+    claim = certificate(
+        result,
+        strategy.learners,
+        opened.data().valid_size or result.full_size,
+        proportion=proportional(settings.get("scoring", "")),
+    )
     out = console()
     print_run(out, result, claim, strategy.learners, scoring=settings.get("scoring", "score"), jobs=None)
     if result.stopped:
@@ -78,7 +83,10 @@ def predict(
             f"{data} must be rows that the learner can predict, got {one_line(error).rstrip('.')}."
         ) from None
     with ExitStack() as stack:
-        file = stack.enter_context(out.open("w", newline="")) if out else sys.stdout
+        try:
+            file = stack.enter_context(out.open("w", newline="")) if out else sys.stdout
+        except OSError as error:
+            raise InputError(f"`--out` must be a file that can be written, got {out}: {error.strerror}.") from None
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))

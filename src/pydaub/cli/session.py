@@ -17,10 +17,11 @@ from pydaub.cli.output import as_json
 from pydaub.data.synthetic import PAPER_ROWS
 from pydaub.engines.processes import ProcessEngine, available_memory, check_limits, cores
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
-from pydaub.evaluation import Task, check_scoring_name
-from pydaub.journal import Journal
+from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
+from pydaub.journal import Journal, read
 from pydaub.learners import portfolio
 from pydaub.nursery import Limits
+from pydaub.records import Evaluated
 from pydaub.run import Result, run
 from pydaub.runfolder import JOURNAL, Request, RunFolder, check_unused, new_path
 from pydaub.selection import Selection, Where, schedule_for, select, settings_of, strategy_named
@@ -70,6 +71,7 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
     leave_on_termination()
     _check(request, options)
+    request = request.resolved()
     path = out or new_path(request.data)
     check_unused(path)
     data = request.load()
@@ -98,7 +100,11 @@ def resume(path: Path, options: Options) -> None:
 def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -> None:
     """Carry a run through, show it as it goes on, and print what came of it."""
     where = Where(options.workers, options.limits, folder.path)
-    display = Display(Picture(strategy), str(task.scoring), options.workers, quiet=options.quiet)
+    picture = Picture(strategy)
+    for event in read(folder.journal) if folder.journal.exists() else []:
+        if isinstance(event, Evaluated):
+            picture.take(event)
+    display = Display(picture, str(task.scoring), options.workers, quiet=options.quiet)
     try:
         with display:
             selection = select(
@@ -112,6 +118,7 @@ def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -
     except (AllLearnersFailed, NothingMeasured) as error:
         if options.json:
             typer.echo(json.dumps({**as_json(strategy, error.result), "folder": str(folder.path)}))
+        complain(f"The run is in {folder.path}.")
         raise
     except (KeyboardInterrupt, SystemExit):
         complain(f"Interrupted. `pydaub resume {folder.path}` goes on where it was.")
@@ -198,11 +205,15 @@ def _check(request: Request, options: Options) -> None:
         check_scoring_name(request.scoring)
     if request.cv is not None and request.cv < 2:  # noqa: PLR2004  # folds
         raise InputError(f"`--cv` must be at least 2 folds, got {request.cv}.")
+    if request.cv is not None and request.time is not None:
+        raise InputError("`--cv` must go without `--time`: folds would mix the times. Choose one of the two.")
     if request.cv is not None and request.validation is not None:
         raise InputError("`--cv` must go without `--validation`: the folds are the validation. Choose one of the two.")
 
 
 def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Strategy]:
+    if request.scoring is not None:
+        check_scoring_fits(data, request.scoring)
     learners = portfolio(request.learners, data.schema)
     schedule, note = schedule_for(data.full_size, request.first_size, request.ratio)
     strategy = strategy_named(request.strategy, learners, schedule)
@@ -216,7 +227,6 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
     task = Task(
         data,
         learners,
-        strategy.schedule.sizes,
         scoring=request.scoring or ("accuracy" if data.schema.task == "classification" else "r2"),
         cv=request.cv,
         metrics=request.metrics,
@@ -267,12 +277,14 @@ def _told(folder: RunFolder, strategy: Strategy, selection: Selection, saved: sa
 def _where_it_is(folder: RunFolder, selection: Selection, saved: saving.Saved) -> list[str]:
     rows = (
         "all rows, those for validation included"
-        if folder.request.refit and not selection.result.stopped
+        if folder.request.refit and not selection.result.stopped and not selection.note
         else "its rows"
     )
     lines = ["", f"The run is in {folder.path}; the learner, trained on {rows}, in {saved.path.name} there."]
     if saved.reason is not None:
         lines.append(f"It is a pickle, since it cannot be saved otherwise ({saved.reason}): {saving.RUNS_CODE}.")
+    if selection.note:
+        lines.append(selection.note)
     if selection.result.stopped:
         lines.append(f"`pydaub resume {folder.path}` goes on where it was.")
     return [

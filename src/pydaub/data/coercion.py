@@ -103,7 +103,7 @@ def _as_numbers(values: pd.Series[Any], name: str, *, narrow: bool) -> pd.Series
         numbers = pd.to_numeric(plain, errors="coerce")
         wrong = plain[numbers.isna() & plain.notna()]
         if len(wrong):
-            raise InputError(f"Column {name!r} must hold numbers, got {wrong.iloc[0]!r}. Correct it, or name its kind.")
+            raise InputError(f"Column {name!r} must hold numbers, got {wrong.iloc[0]!r}. Correct it.")
         values = numbers
     fits = narrow or np.can_cast(getattr(values.dtype, "numpy_dtype", values.dtype), np.float32)
     dtype = np.float32 if fits else np.float64

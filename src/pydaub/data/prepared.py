@@ -42,6 +42,12 @@ class Part(NamedTuple):
     weights: Array | None = None
     groups: Array | None = None
 
+    def lock(self) -> None:
+        """Let no learner write to what others are trained and scored on; what is mapped cannot be written anyhow."""
+        for values in (*self.rows.parts(), *self[1:]):
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
+
 
 class Prepared:
     """A data set, ordered and divided once, of which every beginning is a fair sample.
@@ -65,6 +71,8 @@ class Prepared:
         self.full_size = len(train.rows)
         self.valid_size = len(valid.rows)
         self._labels = labels
+        for part in (train, valid):
+            part.lock()
         self._train = train
         self._valid = valid
         self._fingerprint = fingerprint

@@ -28,14 +28,15 @@ class Split:
     def __post_init__(self) -> None:
         given: Any = self.fraction
         if not isinstance(given, Real) or not 0 < float(given) < 1:
-            raise InputError(f"`fraction` must be between 0 and 1, got {given!r}.")
+            raise InputError(f"`validation_fraction` must be between 0 and 1, got {given!r}.")
 
 
 def shuffled(codes: Array | None, size: int, rng: np.random.Generator) -> Array:
     """Return the rows in an order of which each beginning is a uniform draw, with every class in proportion.
 
     The j-th of the n rows of a class (in random order) gets the key (j + u) / n, with one random u for each class, and
-    rows are sorted by key: a beginning then holds each class to within about one row of its share.
+    rows are sorted by key: a beginning then holds each class to within about one row of its share. One row of each
+    class comes first of all, so that no sample lacks a class: many learners and scorers cannot do without.
     """
     rows = rng.permutation(size)
     if codes is None:
@@ -43,7 +44,9 @@ def shuffled(codes: Array | None, size: int, rng: np.random.Generator) -> Array:
     ranks, counts = _ranks(codes[rows])
     offsets = rng.random(len(counts))
     keys = (ranks + offsets[codes[rows]]) / counts[codes[rows]]
-    return rows[np.argsort(keys, kind="stable")]
+    order = rows[np.argsort(keys, kind="stable")]
+    heads = np.sort(np.unique(codes[order], return_index=True)[1])
+    return np.concatenate([order[heads], np.delete(order, heads)])
 
 
 def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:

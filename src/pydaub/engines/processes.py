@@ -123,9 +123,11 @@ def check_limits(limits: Limits) -> None:
     """Refuse limits under which nothing could run."""
     given: dict[str, object] = {"learner_timeout": limits.seconds, "learner_memory": limits.memory}
     for name, limit in given.items():
+        unit = "seconds" if name == "learner_timeout" else "bytes"
         if limit is not None and not (isinstance(limit, int | float) and 0 < limit < MOST):
             raise InputError(
-                f"`{name}` must be more than 0 and less than {MOST:g}, got {limit!r}. Leave it out for no limit."
+                f"`{name}` must be a number of {unit}, more than 0 and less than {MOST:g}, got {limit!r}."
+                " Leave it out for no limit."
             )
 
 

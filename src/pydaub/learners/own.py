@@ -70,7 +70,7 @@ def _short(value: object, width: int = 60) -> str:
 def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int = 10, seed: int = 0) -> Portfolio:  # noqa: ANN401  # what people give may be anything
     """Return a learner for each combination of parameters, named like `svc C=1 gamma=scale`.
 
-    `grid_or_distributions` is a dict (or a list of dicts) from parameters to lists of values: each combination is
+    `param_grid` is a dict (or a list of dicts) from parameters to lists of values: each combination is
     a learner. Where one has a distribution (anything with `rvs`), `n_iter` combinations are drawn instead.
 
     >>> from sklearn.svm import SVC
@@ -88,7 +88,7 @@ def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int =
         found = list(ParameterSampler(tables, count, random_state=state) if drawn else ParameterGrid(tables))
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"`grid_or_distributions` must have a list of values for each parameter: {str(error).rstrip('.')}."
+            f"`param_grid` must have a list of values for each parameter: {str(error).rstrip('.')}."
         ) from error
     different = {repr(sorted(settings.items())): settings for settings in found}.values()
     name = _kind(base)
@@ -100,14 +100,12 @@ def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int =
 
 def _check_parameters(estimator: Estimator, tables: Any) -> None:  # noqa: ANN401  # what people give may be anything
     if not isinstance(tables, list | tuple) or not tables or not all(isinstance(table, Mapping) for table in tables):
-        raise InputError(
-            f"`grid_or_distributions` must be a dict of parameters to lists of values, got {_short(tables)}."
-        )
+        raise InputError(f"`param_grid` must be a dict of parameters to lists of values, got {_short(tables)}.")
     known = sorted(estimator.get_params())
     for parameter in (parameter for table in tables for parameter in table):
         if parameter not in known:
             raise InputError(
-                f"`grid_or_distributions` must name parameters of {type(estimator).__name__}, got {parameter!r}. "
+                f"`param_grid` must name parameters of {type(estimator).__name__}, got {parameter!r}. "
                 f"It has {', '.join(known)}."
             )
 
