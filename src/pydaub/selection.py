@@ -144,6 +144,8 @@ def settings_of(task: Task, strategy: Strategy) -> dict[str, Any]:
 
 def _described(thing: Any) -> str:
     """Return text that changes with a thing's parameters, and with its code where that is a person's own."""
+    if isinstance(thing, str | int | None):
+        return str(thing)
     parameters = thing.get_params() if hasattr(thing, "get_params") else {}
     told = f"{thing!r} {parameters!r}"  # not `repr` alone: scikit-learn shortens it
     for part in (thing, *parameters.values()):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # pictures
+CHEAP: Final = 0.01  # seconds; a table of thousands of learners takes longer, and is made now and then
 LEADERS: Final = 10  # learners in the live display
 
 
@@ -272,7 +273,7 @@ class Display:
         self._out = console(stderr=True)
         self._began = time.monotonic()
         self._drawn: Group | None = None
-        self._drawn_at = 0.0
+        self._drawn_at = self._cost = 0.0
         live = self._out.is_terminal and not self._out.is_dumb_terminal and not quiet
         self._live = (
             Live(console=self._out, get_renderable=self._frame, refresh_per_second=PER_SECOND, transient=True)
@@ -294,10 +295,11 @@ class Display:
     def take(self, event: Event) -> None:
         """Show what has happened."""
         self._picture.take(event)
-        now = time.monotonic()
-        if self._live and now - self._drawn_at >= 1 / PER_SECOND:
-            self._drawn_at = now
+        began = time.monotonic()
+        if self._live and (self._cost < CHEAP or began - self._drawn_at >= 20 * self._cost):
             self._drawn = self._table()  # here, and not in the thread that draws: the strategy may change meanwhile
+            self._drawn_at = time.monotonic()
+            self._cost = self._drawn_at - began
         elif not self._live and not self._quiet and isinstance(event, Evaluated):
             self._out.print(plain(self._line(event)), markup=False, soft_wrap=True)
 

@@ -57,7 +57,7 @@ def test_the_json_object(finished: Finished) -> None:
     told = finished.done.json
     assert set(told) == KEYS
     assert set(told["certificate"]) == CLAIM
-    assert told["sizes"] == [186, 279, 419, 420]
+    assert told["sizes"] == [56, 83, 125, 187, 280, 420]
     assert (told["full_size"], told["selected_size"], told["stopped"]) == (420, 420, None)
     assert told["selected"] in CHEAP.split(",")
     assert {step["learner"] for step in told["allocations"]} == set(CHEAP.split(","))
@@ -74,7 +74,7 @@ def test_the_json_object(finished: Finished) -> None:
 def test_progress_off_a_terminal_is_plain_lines(finished: Finished) -> None:
     err = finished.done.err
     assert "\x1b" not in err
-    assert "pydaub: The paper's first size of 500 is too large for 420 training rows: it is 186 instead.\n" in err
+    assert "pydaub: The paper's first size of 500 is too large for 420 training rows: it is 56 instead.\n" in err
     assert "Classification with 2 classes: 420 rows to train, 180 to validate.\n" in err
     lines = [line for line in err.splitlines() if " rows: training " in line]
     assert len(lines) == evaluated(finished.folder)
@@ -273,7 +273,7 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
     assert told["selected"] == "own"
     assert "Failed: 1 x error (RuntimeError: no luck): fails" in done.out
     assert "Failed: 1 x timeout (longer than 2 s): hangs" in done.out
-    assert "fails with 186 rows failed: error (RuntimeError: no luck)" in done.err
+    assert "fails with 56 rows failed: error (RuntimeError: no luck)" in done.err
     assert "Nothing is claimed about the 5 that failed." in done.out
     assert "It is a pickle, since it cannot be saved otherwise (" in done.out
     for text in (done.out, done.err, call("show", folder).out):
@@ -285,13 +285,22 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
 
 def test_when_every_learner_fails(tmp_path: Path) -> None:
     data = written(numbers(), tmp_path / "numbers.csv")
+    (tmp_path / "own.py").write_text(
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "class Broken(GaussianNB):\n"
+        "    def fit(self, X, y):\n"
+        "        raise RuntimeError('no luck')\n"
+        "learners = [('a', Broken()), ('b', Broken())]\n"
+    )
     done = call(
-        "run", data, "--target", "label", "--learners", "tree,knn-5", "--scoring", "r2", "--out", tmp_path / "run",
-        "--json", "--quiet",
+        "run", data, "--target", "label", "--learners", tmp_path / "own.py", "--out", tmp_path / "run", "--json",
+        "--quiet",
     )  # fmt: skip
     assert done.code == 1
-    assert done.err.startswith("pydaub: All 2 learners failed: ")
-    assert done.err.count("\n") == 1
+    assert done.err == (
+        f"pydaub: The run is in {tmp_path / 'run'}.\n"
+        "pydaub: All 2 learners failed: 2 x error (RuntimeError: no luck): a, b.\n"
+    )
     assert json.loads(done.out)["selected"] is None
     shown = call("show", tmp_path / "run")
     assert shown.code == 0
@@ -322,7 +331,7 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--scoring", ""), "`scoring` must be a scorer of scikit-learn, got ''."),
         (("--cv", "1"), "`--cv` must be at least 2 folds, got 1."),
         (("--cv", "-3"), "`--cv` must be at least 2 folds, got -3."),
-        (("--cv", "999"), "`--cv` must be at most the 266 rows of the first size, got 999 folds."),
+        (("--cv", "999"), "`--cv` must be at most the 80 rows of the first size, got 999 folds."),
         (("--cv", "3", "--validation", "x.csv"), "`--cv` must go without `--validation`"),
         (("--first-size", "0"), "`first_size` must be at least 1, got 0."),
         (("--first-size", "999"), "The largest `first_size` that works is 186."),
@@ -443,6 +452,7 @@ def test_a_time_limit_that_leaves_no_time(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.code == 1
     assert done.err == (
+        f"pydaub: The run is in {folder}.\n"
         "pydaub: `time_limit` must leave time for at least one measurement. Resume the run with a longer one.\n"
     )
     assert json.loads(done.out)["selected"] is None
