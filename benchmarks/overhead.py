@@ -24,7 +24,7 @@ from sklearn.metrics import get_scorer
 from pydaub import Allocation, Daub, Result, Schedule, SerialEngine, Submitted, run
 from pydaub.data import Prepared, load
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task, evaluate, seed_of
+from pydaub.evaluation import Task, changed_parameters, evaluate, seed_of, thread_controller
 from pydaub.learners import portfolio
 
 if TYPE_CHECKING:
@@ -38,17 +38,13 @@ def bare_loop(task: Task, result: Result) -> float:
     scorer = get_scorer(str(task.scoring))
     valid = task.data.valid()
     began = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), thread_controller().limit(limits=task.threads):
         warnings.simplefilter("ignore")
         for step in result.steps:
             sample = task.data.train(step.allocation.size)
             estimator = clone(task.learners[step.allocation.learner].estimator)
-            unset = {
-                name: seed_of(task, step.allocation)
-                for name, value in estimator.get_params().items()
-                if name.rpartition("__")[2] == "random_state" and value is None
-            }
-            estimator.set_params(**unset).fit(sample.X, sample.y)
+            changed = changed_parameters(estimator, seed_of(task, step.allocation), task.threads)
+            estimator.set_params(**changed).fit(sample.X, sample.y)
             scorer(estimator, sample.X, sample.y)
             scorer(estimator, valid.X, valid.y)
     return time.perf_counter() - began

@@ -199,7 +199,7 @@ def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any
 def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory | None) -> Any:
     given = task.learners[allocation.learner].estimator
     estimator = clone(given, safe=False)
-    changed = _changed_parameters(estimator, seed_of(task, allocation), task.threads)
+    changed = changed_parameters(estimator, seed_of(task, allocation), task.threads)
     if changed:
         estimator.set_params(**changed)
     fit = _fit_parameters(estimator, sample) if "fit" in task.weighted else {}
@@ -225,7 +225,7 @@ def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
     return fitted
 
 
-def _changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any]:
+def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any]:
     """Return what must differ from what the person gave: unset seeds, and threads beyond the share."""
     if not hasattr(estimator, "get_params"):
         return {}

@@ -71,10 +71,17 @@ def test_strategies_side_by_side(finished: Finished, tmp_path: Path) -> None:
     assert "daub/journal.jsonl must be of the same run, got one with other settings: data, seed." in refusal
 
 
-def test_when_every_learner_fails(data: Path) -> None:
+def test_when_every_learner_fails(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "class Broken(GaussianNB):\n"
+        "    def fit(self, X, y):\n"
+        "        raise RuntimeError('no luck')\n"
+        "learners = [('a', Broken())]\n"
+    )
     done = call(
-        "compare", data, "--target", "label", "--learners", "tree", "--scoring", "r2", "--strategies", "full",
-        "--cv", 3, "--first-size", 40, "--ratio", 2,
+        "compare", data, "--target", "label", "--learners", tmp_path / "own.py", "--strategies", "full", "--cv", 3,
+        "--first-size", 40, "--ratio", 2,
     )  # fmt: skip
     assert done.out.splitlines()[1].split()[:2] == ["full", "1"]
     assert "failed: error (" in done.err
