@@ -23,7 +23,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, ShuffleSplit, TimeSeriesSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -623,3 +623,38 @@ def test_it_tells_what_it_does_if_asked(capsys: pytest.CaptureFixture[str]) -> N
     assert "failing with 21 rows: error: RuntimeError" in told.err
     search().fit(*IRIS)
     assert not capsys.readouterr().err
+
+
+def test_splitters_that_need_the_order_of_rows_are_refused() -> None:
+    for cv in (TimeSeriesSplit(3), PredefinedSplit([0, 1] * 75)):
+        with pytest.raises(
+            InputError, match=r"`cv` must be a splitter of rows in any order, got .*: rows are shuffled"
+        ):
+            search(cv=cv).fit(*IRIS)
+
+
+def test_a_folder_needs_a_seed_that_stays(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"`random_state` must be a whole number where a `folder` is given, got None"):
+        search(folder=tmp_path, random_state=None).fit(*IRIS)
+
+
+def test_a_scorer_must_suit_the_target() -> None:
+    with pytest.raises(
+        InputError, match=r"`scoring` must suit the target, a classification, got 'roc_auc': ValueError"
+    ):
+        search(scoring="roc_auc").fit(*IRIS)
+
+
+def test_a_missing_target_is_refused() -> None:
+    X, y = IRIS
+    with pytest.raises(InputError, match=r"`y` must have a value for each row: input y contains NaN, 1 times"):
+        search().fit(X, np.where(np.arange(len(y)) == 3, np.nan, y))
+
+
+def test_learners_cannot_write_to_the_rows_of_others() -> None:
+    """One that scales in place is measured on a copy or fails; the others do not notice."""
+    greedy = make_pipeline(StandardScaler(copy=False), GaussianNB())
+    both = search([("greedy", greedy), ("near", KNeighborsClassifier(3))], strategy="full").fit(*IRIS)
+    full = search([("near", KNeighborsClassifier(3))], strategy="full").fit(*IRIS)
+    near = both.cv_results_["mean_test_score"][both.cv_results_["learner"] == "near"]
+    assert near.tolist() == full.cv_results_["mean_test_score"].tolist()

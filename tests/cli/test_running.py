@@ -331,6 +331,8 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--scoring", ""), "`scoring` must be a scorer of scikit-learn, got ''."),
         (("--cv", "1"), "`--cv` must be at least 2 folds, got 1."),
         (("--cv", "-3"), "`--cv` must be at least 2 folds, got -3."),
+        (("--cv", "3", "--time", "a"), "`--cv` must go without `--time`: folds would mix the times."),
+        (("--scoring", "r2"), "`scoring` must suit the target, a classification, got 'r2'"),
         (("--cv", "999"), "`--cv` must be at most the 80 rows of the first size, got 999 folds."),
         (("--cv", "3", "--validation", "x.csv"), "`--cv` must go without `--validation`"),
         (("--first-size", "0"), "`first_size` must be at least 1, got 0."),
