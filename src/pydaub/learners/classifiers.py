@@ -1,8 +1,8 @@
 """The default portfolio for classification: a counterpart for each family of the paper's list, and newer ones.
 
 The order breaks ties: cheap and simple learners first. None has a seed or a number of threads, which whoever trains
-them sets; but for CatBoost, which tells only of parameters that it was given. `early_stopping` is off, since a learner that
-keeps rows back by chance has no monotone curve.
+them sets; but for CatBoost, which tells only of parameters that it was given. `early_stopping` is off, since a
+learner that keeps rows back by chance has no monotone curve.
 """
 
 from __future__ import annotations
