@@ -1,11 +1,12 @@
 """pydaub: find the learner that will be best on all your data, without training all of them on all of it.
 
-Importing this needs the standard library alone and changes nothing global; `DaubSearch`, which needs scikit-learn, is
-imported when it is first used.
+Importing this needs the standard library alone and changes nothing global; `DaubSearch` and `WekaClassifier`, which
+need scikit-learn, are imported when they are first used.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pydaub.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
@@ -42,6 +43,7 @@ from pydaub.schedule import PAPER_SIZES, Schedule
 from pydaub.strategies import STRATEGIES, Daub, Elimination, Full, Halving, Strategy, Subset
 
 if TYPE_CHECKING:
+    from pydaub.learners.weka.classifier import WekaClassifier
     from pydaub.search import DaubSearch
 
 __version__ = "0.1.0.dev0"
@@ -90,13 +92,16 @@ __all__ = [
     "Table",
     "TableEngine",
     "UpperBound",
+    "WekaClassifier",
     "run",
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever is asked for
-    if name != "DaubSearch":
-        raise AttributeError(f"module 'pydaub' has no attribute {name!r}")
-    from pydaub.search import DaubSearch  # noqa: PLC0415  # heavy
+# What is heavy is imported when it is asked for.
+_LATER = {"DaubSearch": "pydaub.search", "WekaClassifier": "pydaub.learners.weka.classifier"}
 
-    return DaubSearch
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever is asked for
+    if name not in _LATER:
+        raise AttributeError(f"module 'pydaub' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

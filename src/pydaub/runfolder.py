@@ -31,7 +31,7 @@ ABOUT: Final = "run.json"
 RESULT: Final = "result.json"
 SCHEMA: Final = "schema.json"
 JOURNAL: Final = "journal.jsonl"
-PACKAGES: Final = ("pydaub", "scikit-learn", "numpy", "lightgbm", "xgboost", "xgboost-cpu", "catboost", "imodels")
+PACKAGES: Final = ("pydaub", "scikit-learn", "numpy", "lightgbm", "xgboost", "xgboost-cpu", "catboost", "imodels", "jpype1")
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class Request:
     refit: bool = False
     reuse: bool = True
     metrics: bool = True
+    weka_jar: str | None = None
 
     def resolved(self) -> Request:
         """Return the same with the paths of files from the root, so that it can be asked again from anywhere."""

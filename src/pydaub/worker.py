@@ -46,8 +46,10 @@ MEMORY_WORDS: Final = (
     "MemoryError",
     "Memory allocation",
     "out of memory",
+    "insufficient memory",  # a JVM's
     "can't start new thread",  # there is no memory for its stack
 )
+MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # the limit in bytes, where there is one
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -256,6 +258,8 @@ def _answer(function: Callable[..., Any], request: Mapping[str, Any], output: in
         with suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000")  # if the system must kill somebody: this one
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if request["memory"] is not None:
+            os.environ[MEMORY_VARIABLE] = str(request["memory"])  # for a JVM, which must be told
         if request["memory"] is not None and (data := _status("self", "VmData")):
             limit = data + int(SLACK * request["memory"]) + SLACK_BYTES
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))  # RLIMIT_AS would count mapped files

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pydaub.cli.app import app
-from pydaub.cli.running import Jobs, Json, Memory, Quiet, Timeout, options
+from pydaub.cli.running import Jobs, Json, Memory, Quiet, Timeout, WekaJar, options
 from pydaub.errors import InputError
 from pydaub.strategies import STRATEGIES
 
@@ -32,6 +32,7 @@ def compare(  # noqa: PLR0913  # a command line may have many options
     learner_timeout: Timeout = None,
     learner_memory: Memory = None,
     seed: Annotated[int, typer.Option(help="For the order of rows, and for learners.")] = 0,
+    weka_jar: WekaJar = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder, to go on with after a kill; it is made if need be.")
     ] = None,
@@ -63,6 +64,7 @@ def compare(  # noqa: PLR0913  # a command line may have many options
         seed=seed,
         reuse=False,  # or what is trained for one strategy would depend on another
         metrics=False,
+        weka_jar=weka_jar,
     )
     told = compared(
         request, names, out, options(jobs, None, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)

@@ -14,7 +14,7 @@ import typer
 from pydaub.certificate import certificate, proportional
 from pydaub.cli.app import app, complain
 from pydaub.cli.output import as_json as result_as_json
-from pydaub.cli.running import Json, Task
+from pydaub.cli.running import Json, Task, WekaJar
 from pydaub.errors import InputError, one_line
 from pydaub.journal import read
 from pydaub.terminal import console, print_learners, print_lines, print_run
@@ -59,13 +59,17 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="Where to write.  [default: stdout]")] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
     encoding: Annotated[str | None, typer.Option(help="Of a text file.  [default: utf-8]")] = None,
+    weka_jar: WekaJar = None,
 ) -> None:
     """Predict new rows with the learner that a run selected."""
     from pydaub import saving
     from pydaub.data import new_rows
+    from pydaub.learners.weka.jar import use_jar
     from pydaub.runfolder import RunFolder
 
-    schema = RunFolder(folder).schema()
+    opened = RunFolder(folder)
+    schema = opened.schema()
+    use_jar(weka_jar or opened.request.weka_jar)
     saved = saving.saved_in(folder)
     if saved.reason is not None:
         complain(f"{saved.path} is a pickle: {saving.RUNS_CODE}.")
@@ -97,15 +101,20 @@ def learners(
     spec: Annotated[str, typer.Argument(help="As with `pydaub run --learners`.")] = "sklearn",
     *,
     task: Annotated[Task, typer.Option(help="For which kind of target.")] = Task("classification"),  # noqa: B008  # a constant
+    weka_jar: WekaJar = None,
     as_json: Json = False,
 ) -> None:
-    """List the learners of a portfolio."""
+    """List the learners of a portfolio, and those of it that cannot be used here."""
     from pydaub.data import Column, Schema
-    from pydaub.learners import portfolio
+    from pydaub.learners import passed_over, portfolio
+    from pydaub.learners.weka.jar import use_jar
 
+    use_jar(weka_jar)
     usual = Schema("matrix", str(task), 2, (Column("a", "numeric"), Column("b", "numeric")), (0, 1))  # type: ignore[arg-type]  # one of the two
     found = [(learner.name, learner.description) for learner in portfolio(spec, usual).values()]
     if as_json:
         typer.echo(json.dumps(dict(found)))
     else:
         print_learners(console(), found)
+        for name, reason in passed_over(spec, usual).items():
+            complain(f"Passed over: {name}, since {reason}")

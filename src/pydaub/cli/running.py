@@ -22,6 +22,7 @@ Timeout = Annotated[str | None, typer.Option(help="The most time for one trainin
 Memory = Annotated[
     str | None, typer.Option(help="The most memory for one learner: 500MB, 2GB.  [default: its share of 80 %]")
 ]
+WekaJar = Annotated[str | None, typer.Option(help="WEKA's jar, for the learners of weka.  [default: Debian's]")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 
@@ -32,7 +33,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
     *,
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     learners: Annotated[
-        str, typer.Option(help="sklearn, names, patterns, Python files, with commas; -NAME takes one out.")
+        str, typer.Option(help="sklearn, weka, names, patterns, Python files, with commas; -NAME takes one out.")
     ] = "sklearn",
     strategy: Annotated[StrategyName, typer.Option(help="Who gets data next.")] = DEFAULT_STRATEGY,
     first_size: Annotated[int | None, typer.Option(help="The first sample's rows.  [default: 500, or fewer]")] = None,
@@ -59,6 +60,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
     ] = False,
     no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train every sample from nothing.")] = False,
     no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record the score alone.")] = False,
+    weka_jar: WekaJar = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -88,6 +90,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
         refit=refit,
         reuse=not no_reuse,
         metrics=not no_metrics,
+        weka_jar=weka_jar,
     )
     start(request, out, options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet))
 
@@ -100,13 +103,15 @@ def resume(  # noqa: PLR0913  # the same
     time_limit: TimeLimit = None,
     learner_timeout: Timeout = None,
     learner_memory: Memory = None,
+    weka_jar: WekaJar = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run that was stopped, interrupted or killed."""
     from pydaub.cli.session import resume as go_on
 
-    go_on(folder, options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet))
+    how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
+    go_on(folder, how, weka_jar)
 
 
 @app.command()

@@ -19,7 +19,8 @@ from pydaub.engines.processes import ProcessEngine, available_memory, check_limi
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
 from pydaub.journal import Journal, read
-from pydaub.learners import portfolio
+from pydaub.learners import PAPER, passed_over, portfolio
+from pydaub.learners.weka.jar import use_jar
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated
 from pydaub.run import Result, run
@@ -70,8 +71,8 @@ class Options:
 def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
     leave_on_termination()
+    request = replace(request.resolved(), weka_jar=use_jar(request.weka_jar))
     _check(request, options)
-    request = request.resolved()
     path = out or new_path(request.data)
     check_unused(path)
     data = request.load()
@@ -88,10 +89,11 @@ def start_demo(out: Path | None, options: Options, *, full: bool) -> None:
     start(Request(data=f"parity:{rows}", fraction=0.5), out, options)
 
 
-def resume(path: Path, options: Options) -> None:
-    """Go on with a run."""
+def resume(path: Path, options: Options, weka_jar: str | None = None) -> None:
+    """Go on with a run; WEKA's jar may have moved."""
     leave_on_termination()
     folder = RunFolder(path)
+    use_jar(weka_jar or folder.request.weka_jar)
     _check(folder.request, options)
     task, strategy = _task(folder.request, folder.data(), options)
     carry(folder, task, strategy, options)
@@ -144,6 +146,7 @@ def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -
 def compared(request: Request, names: Sequence[str], out: Path | None, options: Options) -> dict[str, Any]:
     """Run several strategies, each on what the others have measured too, and print them side by side."""
     leave_on_termination()
+    use_jar(request.weka_jar)
     _check(request, options)
     data = request.load()
     with ExitStack() as stack:
@@ -222,7 +225,7 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
             f"`--cv` must be at most the {schedule.sizes[0]} rows of the first size, got {request.cv} folds."
         )
     if not options.quiet:
-        for line in (*data.notes, *([note] if note else [])):
+        for line in (*data.notes, *([note] if note else []), *_passed_over(request.learners, data)):
             complain(line)
     task = Task(
         data,
@@ -235,6 +238,12 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
         threads=max(1, cores() // options.workers),
     )
     return task, strategy
+
+
+def _passed_over(learners: str, data: Prepared) -> list[str]:
+    """Return a line for the learners of WEKA that this one does not have."""
+    names = [name for name in passed_over(learners, data.schema) if name.startswith(PAPER)]
+    return [f"Passed over, since this WEKA has no such class: {', '.join(names)}."] if names else []
 
 
 def _show_data(data: Prepared) -> None:

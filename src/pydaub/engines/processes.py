@@ -151,8 +151,10 @@ def available_memory() -> int | None:
 def _preload(task: Task) -> list[str]:
     """Return what the server should import: also the packages that the learners come from."""
     parts = [part for learner in task.learners.values() for part in _parts(learner.estimator)]
-    packages = {type(part).__module__.partition(".")[0] for part in parts}
-    return [*PRELOAD, *sorted(packages - {"sklearn", "pydaub", "__main__", "builtins"}), LAST]
+    modules = {type(part).__module__ for part in parts}
+    ours = {module for module in modules if module.startswith("pydaub.")}  # WEKA's brings JPype
+    packages = {module.partition(".")[0] for module in modules - ours} - {"sklearn", "__main__", "builtins"}
+    return [*PRELOAD, *sorted(ours | packages), LAST]
 
 
 def _parts(estimator: Any) -> list[Any]:  # noqa: ANN401

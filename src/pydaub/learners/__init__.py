@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
 from pydaub.learners.base import Learner, Portfolio
@@ -14,11 +14,13 @@ from pydaub.learners.encoding import encoded
 from pydaub.learners.own import combinations, from_file, listed
 from pydaub.learners.recipe import Recipe
 from pydaub.learners.sklearn import classification, recipes, regression
+from pydaub.learners.weka.table import WEKA
 
 if TYPE_CHECKING:
     from pydaub.data.schema import Schema
 
 __all__ = [
+    "PAPER",
     "Learner",
     "Portfolio",
     "Recipe",
@@ -27,19 +29,23 @@ __all__ = [
     "encoded",
     "from_file",
     "listed",
+    "passed_over",
     "portfolio",
     "recipes",
     "regression",
 ]
 
+DEFAULT: Final = "sklearn"
+PAPER: Final = "weka"
+
 
 def portfolio(spec: Any, schema: Schema) -> Portfolio:  # noqa: ANN401  # text, a list of items, or what `listed` takes
     """Return the learners that `spec` names, in its order, each once.
 
-    `spec` is text with commas or a list. An item is `sklearn` (the default portfolio), a learner's name, a pattern
-    such as `forest-*`, a Python file, or one of these with a minus in front, which takes learners out again: out
-    of the default portfolio where nothing was named before. A list may hold learners and (name, estimator) pairs
-    too. Optional packages are imported only for the learners that are left.
+    `spec` is text with commas or a list. An item is `sklearn` (the default portfolio), `weka` (the paper's), a
+    learner's name, a pattern such as `forest-*`, a Python file, or one of these with a minus in front, which takes
+    learners out again: out of the default portfolio where nothing was named before. A list may hold learners and
+    (name, estimator) pairs too. Optional packages are imported only for the learners that are left.
 
     >>> from pydaub.data.schema import Schema
     >>> list(portfolio("knn-*, -knn-1, tree", Schema("matrix", "classification", 2, classes=(0, 1))))
@@ -55,38 +61,57 @@ def portfolio(spec: Any, schema: Schema) -> Portfolio:  # noqa: ANN401  # text, 
         items = list(spec)
     chosen = _chosen(items, schema)
     if not chosen:
-        raise InputError(f"`learners` must name at least one learner, got {spec!r}. Write sklearn for all.")
+        raise InputError(f"`learners` must name at least one learner, got {spec!r}. Write sklearn for the default ones.")
     return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
 
 
 def _chosen(items: list[Any], schema: Schema) -> dict[str, Recipe | Learner]:
-    known = recipes(schema)
     chosen: dict[str, Recipe | Learner] = {}
     for index, item in enumerate(items):
         if isinstance(item, str) and item.startswith("-"):
-            chosen = chosen or ({} if index else _usable(known, schema))
+            chosen = chosen or ({} if index else _usable(recipes(schema), schema))
             for name in _matching(item[1:], chosen):
                 del chosen[name]
             continue
         if _is_file(item) and item in items[:index]:
             continue  # its learners would be new ones of the same names
-        for name, found in _meant(item, known, schema).items():
+        for name, found in _meant(item, schema).items():
             if chosen.setdefault(name, found) is not found:
                 raise InputError(f"Each learner must have a name of its own, got {name!r} twice. Rename one.")
     return chosen
 
 
-def _meant(item: Any, known: dict[str, Recipe], schema: Schema) -> Mapping[str, Recipe | Learner]:  # noqa: ANN401  # the same
+def _meant(item: Any, schema: Schema) -> Mapping[str, Recipe | Learner]:  # noqa: ANN401  # the same
     if _is_file(item):
         return from_file(item, schema)
     if not isinstance(item, str):
         return listed([item])
-    if item == "sklearn":
-        return _usable(known, schema)
-    found = {name: known[name] for name in _matching(item, known)}
-    if item in found and (obstacle := known[item].obstacle(schema)):
-        raise InputError(f"`learners` must be such as can be used, got {item!r}, but {obstacle}")
-    return _usable(found, schema)
+    found = _named(item, schema)
+    usable = _usable(found, schema)
+    if not usable or item in found:
+        reasons = [reason for recipe in found.values() if (reason := recipe.obstacle(schema))]
+        if reasons:
+            raise InputError(f"`learners` must be such as can be used, got {item!r}, but {reasons[0]}")
+    return usable
+
+
+def _named(item: str, schema: Schema) -> dict[str, Recipe]:
+    """Return the recipes that an item means, those that cannot be used included. WEKA's all begin with its name."""
+    if not item.startswith(PAPER):
+        known = recipes(schema)
+        return known if item == DEFAULT else {name: known[name] for name in _matching(item, known)}
+    if schema.task != "classification":
+        raise InputError(f"`learners` must be for a {schema.task}, got {item!r}. WEKA's are classifiers.")
+    known = {recipe.name: recipe for recipe in WEKA}
+    return known if item == PAPER else {name: known[name] for name in _matching(item, known)}
+
+
+def passed_over(spec: str, schema: Schema) -> dict[str, str]:
+    """Return the learners that text means and that cannot be used here or on such rows, and why."""
+    items = [item.strip() for item in spec.split(",") if item.strip()]
+    meant = [_named(item, schema) for item in items if not item.startswith("-") and not _is_file(item)]
+    found = {name: recipe.obstacle(schema) for recipes in meant for name, recipe in recipes.items()}
+    return {name: reason for name, reason in found.items() if reason}
 
 
 def _is_file(item: object) -> bool:
@@ -102,7 +127,7 @@ def _matching(item: str, names: Iterable[str]) -> list[str]:
     names = list(names)
     found = [item] if item in names else [name for name in names if fnmatchcase(name, item)]
     if not found:
-        near = get_close_matches(item, [*names, "sklearn"], n=3)
+        near = get_close_matches(item, [*names, DEFAULT, PAPER], n=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
-        raise InputError(f"`learners` must name learners, sklearn, or a Python file, got {item!r}. {hint}")
+        raise InputError(f"`learners` must name learners, sklearn, weka, or a Python file, got {item!r}. {hint}")
     return found

@@ -6,6 +6,7 @@ costs time on each of hundreds of allocations.
     how         numbers, dates, text        categories                       for
     none        as they are                 as they are                      learners that do not look at rows
     native      NaN stays                   codes, NaN where missing or new  trees that know missing values
+    nominal     the same                    the same, and the learner told   WEKA's classifiers
     ordinal     median where missing        codes, -1 new, -2 missing        other trees
     scaled      median, mean 0, spread 1    one column for each (one-hot)    distances, lines, kernels, networks
     positive    median, between 0 and 1     one column for each              counts
@@ -36,13 +37,17 @@ from pydaub.errors import InputError
 from pydaub.learners.columns import Dates, FromZero, Labels, Magnitudes, Numbers, SparseMatrix, TextParts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydaub.data.schema import Kind, Schema
     from pydaub.learners.base import Estimator
 
-How: TypeAlias = Literal["none", "native", "ordinal", "scaled", "positive", "binned"]
+How: TypeAlias = Literal["none", "native", "nominal", "ordinal", "scaled", "positive", "binned"]
 Steps: TypeAlias = list[tuple[str, Any]]
 
 CODES: Final = 254  # as many categories as scikit-learn's histograms have bins for; rarer ones share the last code
+CATEGORIES: Final[tuple["Kind", ...]] = ("categorical", "boolean")
+KEEP_MISSING: Final = ("native", "nominal")
 ONE_HOT: Final = 50  # columns for one categorical column at most; rarer categories share one
 
 
@@ -66,11 +71,13 @@ def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estim
     elif schema.form == "matrix":
         known = bool(schema.columns) and not any(column.missing for column in schema.used)
         steps = _numeric(how, impute=not known)
+        positions = [place for place, column in enumerate(schema.used) if column.kind in CATEGORIES]
+        estimator = _told_of_categories(estimator, positions, how) if how == "nominal" else estimator
     elif all(column.kind == "numeric" for column in schema.used):
         steps = _numeric(how, impute=True)
     else:
         steps = [("columns", _by_kind(schema, how))]
-        estimator = _told_of_categories(estimator, len(_named(schema, "categorical", "boolean")), how)
+        estimator = _told_of_categories(estimator, range(len(_named(schema, *CATEGORIES))), how)
     return Pipeline([*steps, ("learner", estimator)]) if steps else estimator
 
 
@@ -93,7 +100,7 @@ def _numeric(how: How, *, impute: bool) -> Steps:
     steps: Steps = []
     if impute:
         median = SimpleImputer(strategy="median", keep_empty_features=True)
-        steps.append(("numbers", Numbers()) if how == "native" else ("impute", median))
+        steps.append(("numbers", Numbers()) if how in KEEP_MISSING else ("impute", median))
     match how:
         case "scaled":
             steps.append(("scale", StandardScaler()))
@@ -108,7 +115,7 @@ def _by_kind(schema: Schema, how: How) -> ColumnTransformer:
     """Return the transformer of a frame. Categories come first, so that their positions are known."""
     tail = _numeric(how, impute=True)
     parts = [
-        ("categories", _categories(how), _named(schema, "categorical", "boolean")),
+        ("categories", _categories(how), _named(schema, *CATEGORIES)),
         ("numbers", tail, _named(schema, "numeric")),
         ("dates", [("dates", Dates()), *tail], _named(schema, "date")),
         ("texts", [("texts", TextParts()), *tail], _named(schema, "text")),
@@ -128,7 +135,7 @@ def _categories(how: How) -> Steps:
             coder: Any = OneHotEncoder(
                 handle_unknown="infrequent_if_exist", max_categories=ONE_HOT, sparse_output=False
             )
-        case "native":
+        case "native" | "nominal":
             coder = _ordinal(unknown=np.nan, missing=np.nan)
         case _:
             coder = _ordinal(unknown=-1, missing=-2)
@@ -145,8 +152,8 @@ def _ordinal(*, unknown: float, missing: float) -> OrdinalEncoder:
     )
 
 
-def _told_of_categories(estimator: Estimator, count: int, how: How) -> Estimator:
-    """Return the estimator, told which columns are categories if it can be told (histogram gradient boosting)."""
-    if how == "native" and count and hasattr(estimator, "categorical_features"):
-        return clone(estimator).set_params(categorical_features=list(range(count)))
+def _told_of_categories(estimator: Estimator, positions: Sequence[int], how: How) -> Estimator:
+    """Return the estimator, told which columns are categories if it can be told (histogram gradient boosting, WEKA)."""
+    if how in KEEP_MISSING and positions and hasattr(estimator, "categorical_features"):
+        return clone(estimator).set_params(categorical_features=list(positions))
     return estimator

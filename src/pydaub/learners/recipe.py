@@ -26,6 +26,7 @@ class Recipe:
 
     `make` returns the bare estimator and `how` is what `encoding.encoded` does to the rows for it. `package` is the
     optional package it comes from; `dense` says that it cannot take sparse rows, `two` that it knows only two classes.
+    `needs` returns what else is missing on this machine.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Recipe:
     package: str = ""
     dense: bool = False
     two: bool = False
+    needs: Callable[[], str] | None = None
 
     def obstacle(self, schema: Schema) -> str:
         """Return why such rows cannot be learnt with it here, and what to do; empty where they can."""
@@ -44,7 +46,7 @@ class Recipe:
             return "it cannot take sparse rows. Leave it out."
         if self.two and len(schema.classes) > TWO:
             return f"it is for two classes and there are {len(schema.classes)}. Leave it out."
-        return ""
+        return self.needs() if self.needs else ""
 
     def learner(self, schema: Schema) -> Learner:
         """Return the learner for rows such as these."""

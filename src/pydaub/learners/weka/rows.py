@@ -1,0 +1,136 @@
+"""Rows as WEKA sees them: each column numeric or nominal, every value a double, NaN where one is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import validate_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from pydaub.learners.base import Estimator, Rows
+
+
+class Attribute(NamedTuple):
+    """A column: `values` are those of a nominal one, in WEKA's order; None where it is numeric."""
+
+    name: str
+    values: Any = None
+
+    @property
+    def labels(self) -> list[str]:
+        """The values as text, each once."""
+        return unique([str(value) for value in self.values])
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """Return the names, with a number behind those that came before: WEKA wants each once."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+def taken(estimator: Estimator, X: Rows, *, reset: bool) -> Rows:
+    """Return rows as an array of doubles or a pandas frame, checked as scikit-learn's estimators do."""
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if not len(X) or not X.shape[1]:
+            what = "sample(s)" if not len(X) else "feature(s)"
+            raise ValueError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
+        return X
+    return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+
+def attributes(X: Rows, categorical_features: Any) -> tuple[Attribute, ...]:  # noqa: ANN401  # as the estimator's
+    """Return what the columns are. Categories that a frame declares are there though no row may have them."""
+    named = hasattr(X, "columns")
+    names = unique([str(name) for name in X.columns] if named else [f"x{index}" for index in range(X.shape[1])])
+    nominal = _nominal(X, categorical_features)
+    columns = (X.iloc[:, index] if named else X[:, index] for index in range(X.shape[1]))
+    return tuple(
+        Attribute(name, _values(column) if is_nominal else None)
+        for name, column, is_nominal in zip(names, columns, nominal, strict=True)
+    )
+
+
+def _nominal(X: Rows, wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401  # the same
+    nominal = np.zeros(X.shape[1], dtype=bool)
+    if wanted is None:
+        return nominal
+    if isinstance(wanted, str) and wanted == "from_dtype":
+        if hasattr(X, "dtypes"):
+            nominal[:] = [not _is_number(dtype) for dtype in X.dtypes]
+        return nominal
+    chosen = np.asarray(wanted)
+    if chosen.ndim == 1 and chosen.size and chosen.dtype.kind in "UO" and hasattr(X, "columns"):
+        chosen = X.columns.get_indexer(chosen)
+    elif chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iub"):
+        raise ValueError(
+            "`categorical_features` must be 'from_dtype', None, or a list of positions, of truth values or of a"
+            f" frame's names, got {wanted!r}."
+        )
+    if chosen.dtype.kind == "b":
+        if chosen.shape != nominal.shape:
+            raise ValueError(f"`categorical_features` must have {X.shape[1]} truth values, got {chosen.size}.")
+        return chosen
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < X.shape[1]):
+        raise ValueError(f"`categorical_features` must be among the {X.shape[1]} columns, got {wanted!r}.")
+    nominal[chosen.astype(int)] = True
+    return nominal
+
+
+def _is_number(dtype: Any) -> bool:  # noqa: ANN401  # of numpy or pandas
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        raise ValueError("columns must be numbers, truth values, text or categories, got dates. Make them numbers.")
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _values(column: Any) -> Any:  # noqa: ANN401  # of an array or a frame
+    if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
+        return column.cat.categories.to_numpy()
+    found = pd.unique(pd.Series(column).dropna())
+    try:
+        return np.sort(np.asarray(found))
+    except TypeError:  # of several types
+        return np.array(sorted(found, key=str), dtype=object)
+
+
+def doubles(X: Rows, columns: tuple[Attribute, ...]) -> NDArray[np.float64]:
+    """Return the rows as one array; a nominal value is its position, and one that was not there in training NaN."""
+    named = hasattr(X, "iloc")
+    if not named and all(column.values is None for column in columns):
+        return np.ascontiguousarray(X)
+    rows = np.empty(X.shape)
+    for index, column in enumerate(columns):
+        given = X.iloc[:, index] if named else X[:, index]
+        rows[:, index] = _numbers(given, column.name) if column.values is None else _codes(given, column.values)
+    return rows
+
+
+def _numbers(column: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401  # the same
+    if not isinstance(column, pd.Series):
+        return column
+    try:
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} must be of numbers, as in training, got {error}.") from None
+    if np.isinf(numbers).any():
+        raise ValueError(f"column {name!r} must be of finite numbers, got infinity.")
+    return numbers
+
+
+def _codes(column: Any, values: Any) -> NDArray[np.float64]:  # noqa: ANN401  # the same
+    codes, found = pd.factorize(column)
+    places = pd.Index(np.asarray(values, dtype=object)).get_indexer(np.asarray(found, dtype=object))
+    places = np.append(places, -1)[codes]  # the code of a missing value is -1: the last
+    return np.where(places < 0, np.nan, places)

@@ -1,0 +1,136 @@
+"""The paper's 41: the very classes and options, and each of them trains."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pydaub import Allocation, Failure, InputError, Measurement
+from pydaub.data import Prepared, load
+from pydaub.data.schema import Column, Schema
+from pydaub.engines.processes import ProcessEngine
+from pydaub.evaluation import Task
+from pydaub.learners import passed_over, portfolio
+from pydaub.learners.weka.jar import VARIABLE, obstacle
+from pydaub.learners.weka.table import WEKA
+from pydaub.nursery import Limits
+from tables import collected
+from weka_here import needs_old_weka, needs_weka, newer_weka
+
+ROOT = Path(__file__).parents[3]
+SHARED = ROOT / ".." / "shared"
+TWO = Schema("matrix", "classification", 2, (Column("a", "numeric"), Column("b", "boolean")), ("x", "y"))
+
+
+def test_there_are_41_with_names_of_their_own() -> None:
+    assert len(WEKA) == len({recipe.name for recipe in WEKA}) == 41
+    assert len({recipe.description for recipe in WEKA}) == 41
+    for recipe in WEKA:
+        assert re.fullmatch(r"weka-[a-z0-9]+(-[a-z0-9]+)*", recipe.name)
+        assert re.fullmatch(r"\S.{3,90}[^.]", recipe.description)
+
+
+@pytest.mark.skipif(not (SHARED / "paper").exists(), reason="the paper is not here")
+def test_they_are_those_of_the_papers_appendix_in_its_order() -> None:
+    text = "".join(path.read_text() for path in sorted((SHARED / "paper").iterdir()))
+    appendix = text.split("Classifier Parameterizations")[1]
+    listed = [line.replace("``", '"').replace("''", '"').strip() for line in re.findall(r"\\item (.*)", appendix)]
+    estimators = [recipe.make() for recipe in WEKA]
+    assert [f"{estimator.class_name} {estimator.options}".strip() for estimator in estimators] == listed
+
+
+@needs_old_weka
+def test_a_portfolio_of_them_is_made_as_any_other() -> None:
+    assert list(portfolio("weka", TWO)) == [recipe.name for recipe in WEKA]
+    assert list(portfolio("weka-ibk-*, -weka-ibk-1, knn-1", TWO)) == ["weka-ibk-5", "weka-ibk-10", "weka-ibk-25", "knn-1"]
+    both = portfolio("sklearn,weka,-weka-smo-*", TWO)
+    assert len(both) == len(portfolio("sklearn", TWO)) + 38
+    assert not any(name.startswith("weka") for name in portfolio("sklearn", TWO))
+    assert not any(name.startswith("weka") for name in portfolio("*", TWO))  # patterns mean scikit-learn's, as before
+    assert portfolio("weka", TWO)["weka-j48"].estimator.categorical_features == [1]
+    assert passed_over("weka", TWO) == {}
+
+
+@pytest.mark.parametrize(
+    ("spec", "schema", "message"),
+    [
+        ("weka", Schema("matrix", "regression", 2), "must be for a regression, got 'weka'. WEKA's are classifiers"),
+        ("weka-j84", TWO, "Did you mean weka-j48"),
+        ("wekka", TWO, "Did you mean weka"),
+        pytest.param("weka", Schema("sparse", "classification", 2), "cannot take sparse rows", marks=needs_weka),
+        pytest.param("weka-j*", Schema("sparse", "classification", 2), "cannot take sparse rows", marks=needs_weka),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(spec: str, schema: Schema, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        portfolio(spec, schema)
+
+
+def test_without_weka_asking_for_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "/nowhere/weka.jar")
+    for spec in ("weka", "weka-j48", "weka-j*"):
+        with pytest.raises(InputError, match=rf"such as can be used, got '{re.escape(spec)}', but "):
+            portfolio(spec, TWO)
+    assert len(portfolio("sklearn", TWO)) > 40
+    assert set(passed_over("weka", TWO)) == {recipe.name for recipe in WEKA}
+
+
+def test_a_newer_weka_offers_what_it_has_and_lists_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, newer_weka())
+    offered, lacking = portfolio("weka", TWO), passed_over("weka", TWO)
+    assert len(offered) + len(lacking) == 41
+    assert {"weka-j48", "weka-ibk-1", "weka-smo-rbf", "weka-lmt"} <= set(offered)
+    assert {"weka-simple-cart", "weka-simple-cart-2", "weka-nnge", "weka-vfi"} <= set(lacking)
+    assert all(re.match(r"WEKA 3\.9\.\d+ has no weka\.classifiers\.", reason) for reason in lacking.values())
+    with pytest.raises(InputError, match="has no weka.classifiers.rules.NNge"):
+        portfolio("weka-nnge", TWO)
+
+
+def outcomes(data: Prepared, size: int, folder: Path) -> dict[str, Any]:
+    """Return what each of the 41 makes of a sample, with the limits of a real run."""
+    learners = portfolio("weka", data.schema)
+    task = Task(data, learners, scoring="accuracy", metrics=False)
+    engine = ProcessEngine(task, len(os.sched_getaffinity(0)), folder, Limits(300.0, 1 << 30))
+    try:
+        return {each.learner: outcome for each, outcome in collected(engine, [Allocation(name, size) for name in learners])}
+    finally:
+        engine.close()
+
+
+def rows(name: str) -> Prepared:
+    if name.startswith("parity"):
+        return load(name, None)
+    path = SHARED / "data" / f"{name}.parquet"
+    if not path.exists():
+        pytest.skip("the shared data sets are not here")
+    return load(str(path), "target")
+
+
+@needs_old_weka
+@pytest.mark.parametrize("name", ["parity:4000", "higgs", "covtype"])
+def test_all_41_train_on_1500_rows(name: str, tmp_path: Path) -> None:
+    data = rows(name)
+    found = outcomes(data, 1500, tmp_path)
+    assert len(found) == 41
+    failed = {learner: outcome for learner, outcome in found.items() if isinstance(outcome, Failure)}
+    if len(data.schema.classes) > 2:
+        failure = failed.pop("weka-spegasos")
+        assert failure.kind == "error"
+        assert "SPegasos: Cannot handle multi-valued nominal class!" in failure.message
+    assert failed == {}
+    measured = [outcome for outcome in found.values() if isinstance(outcome, Measurement)]
+    assert all(0 <= outcome.valid_score <= 1 and 0 <= outcome.train_score <= 1 for outcome in measured)
+    guess = found["weka-zero-r"].valid_score
+    assert max(outcome.valid_score for outcome in measured) > guess + 0.05  # there is something to learn
+
+
+def test_the_obstacle_of_a_learner_names_its_class() -> None:
+    if not obstacle():
+        assert obstacle("weka.classifiers.trees.NoTree").startswith("WEKA 3.")
+        assert "weka.classifiers.trees.NoTree" in obstacle("weka.classifiers.trees.NoTree")
+    else:
+        assert obstacle("weka.classifiers.trees.NoTree") == obstacle()

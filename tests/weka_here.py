@@ -1,0 +1,31 @@
+"""Whether WEKA can be used on this machine; what needs it is skipped otherwise, and says what is missing."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from pydaub.learners.weka.jar import DEBIAN, obstacle
+
+MISSING = obstacle()
+needs_weka = pytest.mark.skipif(bool(MISSING), reason=f"needs WEKA: {MISSING}")
+# The classes that WEKA 3.8 and 3.9 lack are in Debian's 3.6 alone.
+needs_old_weka = pytest.mark.skipif(
+    bool(obstacle("weka.classifiers.trees.BFTree")), reason=f"needs WEKA 3.6: {obstacle('weka.classifiers.trees.BFTree')}"
+)
+
+
+def newer_weka() -> str:
+    """Return the class path of the WEKA 3.9 that python-weka-wrapper3 brings; skip where it is not installed."""
+    found = find_spec("weka")
+    places = list(found.submodule_search_locations or []) if found else []
+    jars = sorted(Path(places[0], "lib").glob("*.jar")) if places else []
+    if not jars or MISSING:
+        pytest.skip(f"needs a newer WEKA: {MISSING or 'python-weka-wrapper3 is not installed.'}")
+    return os.pathsep.join(map(str, jars))
+
+
+__all__ = ["DEBIAN", "MISSING", "needs_old_weka", "needs_weka", "newer_weka"]
