@@ -154,3 +154,47 @@ class Gated(Learner):
             tell_pid(self.path, then="getpid")
             until(self.gate)
         return super().fit(X, y)
+
+
+class InTheJvm(ClassifierMixin, BaseEstimator):
+    """Does one of these things in the JVM of its worker: tells what it was given, crashes it, or fills it."""
+
+    def __init__(self, deed: str, n_jobs: int | None = None) -> None:
+        self.deed = deed
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Any:  # noqa: ARG002  # scikit-learn's signature
+        from pydaub.learners.weka import jvm  # noqa: PLC0415  # starts nothing that is not asked for
+
+        jvm.start(self.n_jobs)
+        self.classes_ = np.unique(y)
+        self.told_ = jvm.called(getattr(self, f"_{self.deed}"))
+        return self
+
+    def _tell(self) -> list[float]:
+        import jpype  # noqa: PLC0415  # optional
+
+        runtime = jpype.JClass("java.lang.Runtime").getRuntime()
+        return [float(runtime.availableProcessors()), float(runtime.maxMemory())]
+
+    def _crash(self) -> None:
+        import jpype  # noqa: PLC0415  # optional
+
+        field = jpype.JClass("sun.misc.Unsafe").class_.getDeclaredField("theUnsafe")
+        field.setAccessible(True)
+        field.get(None).putLong(0, 0)
+
+    def _fill(self) -> None:
+        import jpype  # noqa: PLC0415  # optional
+
+        kept = jpype.JClass("java.util.ArrayList")()
+        while True:
+            kept.add(jpype.JArray(jpype.JDouble)(1 << 17))
+
+    def _linger(self) -> None:
+        import jpype  # noqa: PLC0415  # optional
+
+        jpype.JClass("java.lang.Thread").sleep(600_000)
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), self.classes_[0])

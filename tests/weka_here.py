@@ -14,7 +14,8 @@ MISSING = obstacle()
 needs_weka = pytest.mark.skipif(bool(MISSING), reason=f"needs WEKA: {MISSING}")
 # The classes that WEKA 3.8 and 3.9 lack are in Debian's 3.6 alone.
 needs_old_weka = pytest.mark.skipif(
-    bool(obstacle("weka.classifiers.trees.BFTree")), reason=f"needs WEKA 3.6: {obstacle('weka.classifiers.trees.BFTree')}"
+    bool(obstacle("weka.classifiers.trees.BFTree")),
+    reason=f"needs WEKA 3.6: {obstacle('weka.classifiers.trees.BFTree')}",
 )
 
 

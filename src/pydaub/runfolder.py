@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import platform
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -26,12 +27,23 @@ from typing import Any, Final, get_origin, get_type_hints
 
 from pydaub.data import Prepared, Schema, Split, load
 from pydaub.errors import InputError
+from pydaub.learners.weka.jar import jar
 
 ABOUT: Final = "run.json"
 RESULT: Final = "result.json"
 SCHEMA: Final = "schema.json"
 JOURNAL: Final = "journal.jsonl"
-PACKAGES: Final = ("pydaub", "scikit-learn", "numpy", "lightgbm", "xgboost", "xgboost-cpu", "catboost", "imodels", "jpype1")
+PACKAGES: Final = (
+    "pydaub",
+    "scikit-learn",
+    "numpy",
+    "lightgbm",
+    "xgboost",
+    "xgboost-cpu",
+    "catboost",
+    "imodels",
+    "jpype1",
+)
 
 
 @dataclass(frozen=True)
@@ -179,4 +191,7 @@ def versions() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
+    if "jpype1" in found:
+        with suppress(InputError):  # there is none
+            found["weka"] = jar().version
     return found

@@ -16,6 +16,7 @@ import importlib
 import json
 import math
 import os
+import re
 import resource
 import selectors
 import signal
@@ -292,11 +293,17 @@ def _ended(child: _Child, status: int) -> dict[str, Any]:  # noqa: PLR0911  # on
     if code == -signal.SIGKILL and _oom_kills() > child.ooms:
         return _told("memory", "killed by the system, which had no memory left")
     how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code} and without an answer"
-    last = f": {tail.splitlines()[-1][-200:]}" if tail else ""
+    last = f": {_last_words(tail)}" if tail else ""
     # LightGBM, for one, does not survive an allocation that fails: SIGSEGV instead of an exception.
     if child.memory is not None and (starved or (code < 0 and child.peak > NEAR * child.memory)):
         return _told("memory", f"{how} near its limit of {child.memory / 1e6:,.0f} MB{last}")
     return _told("crash", how + last)
+
+
+def _last_words(tail: str) -> str:
+    """Return the last line that was printed, or the one that says why in a JVM's report on its crash."""
+    reason = re.search(r"^#\s+((SIG|Internal Error|Native memory).*)", tail, re.MULTILINE)
+    return f"the JVM: {reason[1][:200]}" if reason else tail.splitlines()[-1][-200:]
 
 
 def tells_of_memory(text: str) -> bool:

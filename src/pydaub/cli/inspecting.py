@@ -52,7 +52,7 @@ def show(folder: Folder, *, as_json: Json = False) -> None:
 
 
 @app.command()
-def predict(
+def predict(  # noqa: PLR0913  # a command line may have many options
     folder: Folder,
     data: Annotated[str, typer.Argument(help="New rows, in any format that can be read; the target is not needed.")],
     *,

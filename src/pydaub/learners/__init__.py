@@ -61,7 +61,9 @@ def portfolio(spec: Any, schema: Schema) -> Portfolio:  # noqa: ANN401  # text, 
         items = list(spec)
     chosen = _chosen(items, schema)
     if not chosen:
-        raise InputError(f"`learners` must name at least one learner, got {spec!r}. Write sklearn for the default ones.")
+        raise InputError(
+            f"`learners` must name at least one learner, got {spec!r}. Write sklearn for the default ones."
+        )
     return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
 
 
@@ -108,9 +110,12 @@ def _named(item: str, schema: Schema) -> dict[str, Recipe]:
 
 def passed_over(spec: str, schema: Schema) -> dict[str, str]:
     """Return the learners that text means and that cannot be used here or on such rows, and why."""
-    items = [item.strip() for item in spec.split(",") if item.strip()]
-    meant = [_named(item, schema) for item in items if not item.startswith("-") and not _is_file(item)]
-    found = {name: recipe.obstacle(schema) for recipes in meant for name, recipe in recipes.items()}
+    found: dict[str, str] = {}
+    for item in (part.strip() for part in spec.split(",") if part.strip()):
+        if item.startswith("-"):
+            found = {name: reason for name, reason in found.items() if not fnmatchcase(name, item[1:])}
+        elif not _is_file(item):
+            found |= {name: recipe.obstacle(schema) for name, recipe in _named(item, schema).items()}
     return {name: reason for name, reason in found.items() if reason}
 
 

@@ -46,7 +46,7 @@ How: TypeAlias = Literal["none", "native", "nominal", "ordinal", "scaled", "posi
 Steps: TypeAlias = list[tuple[str, Any]]
 
 CODES: Final = 254  # as many categories as scikit-learn's histograms have bins for; rarer ones share the last code
-CATEGORIES: Final[tuple["Kind", ...]] = ("categorical", "boolean")
+CATEGORIES: Final[tuple[Kind, ...]] = ("categorical", "boolean")
 KEEP_MISSING: Final = ("native", "nominal")
 ONE_HOT: Final = 50  # columns for one categorical column at most; rarer categories share one
 

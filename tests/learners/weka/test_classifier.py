@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pydaub
 from pydaub import saving
 from pydaub.data import load
+from pydaub.errors import InputError
 from pydaub.learners.weka.classifier import WekaClassifier
 from pydaub.learners.weka.jar import VARIABLE, jar
 from weka_here import needs_old_weka, needs_weka, newer_weka
@@ -141,7 +142,7 @@ def test_options_are_what_one_would_type_with_quoting_or_a_list() -> None:
     other = WekaClassifier("weka.classifiers.functions.SMO", "-C 0.5").fit(X, y)
     assert np.array_equal(typed.predict_proba(X), listed.predict_proba(X))
     assert (typed.predict(X) != other.predict(X)).any()
-    nested = '-W weka.classifiers.trees.J48 -I 3 -- -M 20'
+    nested = "-W weka.classifiers.trees.J48 -I 3 -- -M 20"
     boosted = WekaClassifier("weka.classifiers.meta.AdaBoostM1", nested).fit(X, y)
     assert boosted.score(X, y) > 0.9
 
@@ -192,7 +193,7 @@ def test_categories_text_and_truth_values_are_nominal() -> None:
     frame, y = mixed()
     for rows in (frame, frame.astype({"colour": "category"}), frame.astype({"colour": object}), pl.from_pandas(frame)):
         fitted = WekaClassifier().fit(rows, y)
-        kinds = [None if column.values is None else list(column.values) for column in fitted.columns_]
+        kinds = [None if column.categories is None else list(column.categories) for column in fitted.columns_]
         assert kinds == [["blue", "green", "red"], None, [False, True]]
         assert fitted.score(rows, y) > 0.95
         assert list(fitted.feature_names_in_) == ["colour", "size", "flag"]
@@ -200,16 +201,24 @@ def test_categories_text_and_truth_values_are_nominal() -> None:
     by_name = WekaClassifier(categorical_features=["colour"]).fit(codes, y)
     by_place = WekaClassifier(categorical_features=[0]).fit(codes.to_numpy(), y)
     by_mask = WekaClassifier(categorical_features=[True, False, False]).fit(codes.to_numpy(), y)
-    assert len({tuple(each.predict(rows)) for each, rows in
-                ((by_name, codes), (by_place, codes.to_numpy()), (by_mask, codes.to_numpy()))}) == 1
-    assert [column.values is None for column in WekaClassifier(categorical_features=None).fit(codes, y).columns_] == [True] * 3
+    assert (
+        len(
+            {
+                tuple(each.predict(rows))
+                for each, rows in ((by_name, codes), (by_place, codes.to_numpy()), (by_mask, codes.to_numpy()))
+            }
+        )
+        == 1
+    )
+    numeric = WekaClassifier(categorical_features=None).fit(codes, y)
+    assert all(column.categories is None for column in numeric.columns_)
 
 
 def test_declared_categories_count_though_no_row_has_them() -> None:
     frame, y = mixed()
     declared = pd.CategoricalDtype(["red", "violet", "green", "blue"])
     fitted = WekaClassifier().fit(frame.astype({"colour": declared}), y)
-    assert list(fitted.columns_[0].values) == ["red", "violet", "green", "blue"]
+    assert list(fitted.columns_[0].categories) == ["red", "violet", "green", "blue"]
     assert np.array_equal(fitted.predict(frame), fitted.predict(frame.astype({"colour": declared})))
 
 
@@ -236,7 +245,10 @@ def test_labels_may_be_of_any_type_and_names_anything() -> None:
     odd["1"], odd[1] = 0.0, 1.0
     odd.columns = [*odd.columns[:3], "same", "same"]
     assert WekaClassifier().fit(odd.to_numpy()[:, [1]].astype(float), y).n_features_in_ == 1
-    assert WekaClassifier().fit(odd.loc[:, ~odd.columns.duplicated()], y).score(odd.loc[:, ~odd.columns.duplicated()], y) > 0.95
+    assert (
+        WekaClassifier().fit(odd.loc[:, ~odd.columns.duplicated()], y).score(odd.loc[:, ~odd.columns.duplicated()], y)
+        > 0.95
+    )
 
 
 def test_one_class_is_refused_and_so_are_rows_that_are_none() -> None:
@@ -307,6 +319,16 @@ def test_what_was_kept_by_another_weka_is_refused() -> None:
         again.predict(frame)
 
 
+def test_a_process_has_one_weka(monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = newer_weka()
+    frame, y = mixed()
+    fitted = WekaClassifier().fit(frame, y)
+    monkeypatch.setenv(VARIABLE, newer)
+    for use in (lambda: fitted.predict(frame), lambda: WekaClassifier().fit(frame, y)):
+        with pytest.raises(InputError, match=r"one and the same in a process, got 3\.9\.\d+ where 3\."):
+            use()
+
+
 def test_objects_of_foreign_types_are_not_read() -> None:
     """Reading Java objects can run code as unpickling can: only those of WEKA and of plain Java are taken."""
     import jpype  # noqa: PLC0415  # optional
@@ -338,7 +360,7 @@ def test_the_seed_decides(name: str) -> None:
     assert len({answers(seed) for seed in range(5)}) > 1
     assert answers(5, "-S 2") == answers(9, "-S 2") == answers(2)  # what was typed counts
     assert answers(None) == answers(None, "-S 0" if name.endswith("Perceptron") else "-S 1")  # WEKA's own
-    assert answers(np.random.RandomState(3)) == answers(np.random.RandomState(3))  # noqa: NPY002  # scikit-learn's own
+    assert answers(np.random.RandomState(3)) == answers(np.random.RandomState(3))  # scikit-learn's own
     assert answers(2**32 - 1)
 
 
@@ -349,7 +371,7 @@ def test_rows_without_a_class_get_the_shares_of_training() -> None:
     X = pd.DataFrame({"colour": pd.Series(["red", "red", "green", "green", "green", "green"], dtype=colours)})
     fitted = WekaClassifier("weka.classifiers.trees.Id3").fit(X, list("aabbbb"))
     new = pd.DataFrame({"colour": pd.Series(["red", "green", "blue"], dtype=colours)})
-    assert np.allclose(fitted.predict_proba(new), [[1, 0], [0, 1], [1 / 3, 2 / 3]])
+    assert np.allclose(fitted.predict_proba(new), np.array([[1, 0], [0, 1], [1 / 3, 2 / 3]]))
     assert list(fitted.predict(new)) == ["a", "b", "b"]
 
 

@@ -76,7 +76,7 @@ def test_without_a_jar_the_command_that_mends_it_is_told(monkeypatch: pytest.Mon
 
 
 def test_without_jpype_the_command_that_mends_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(where, "find_spec", lambda name: None)
+    monkeypatch.setattr(where, "find_spec", lambda _: None)
     assert obstacle() == "JPype is not installed. `pip install 'pydaub[weka]'` does it."
     code = """
 import sys

@@ -46,7 +46,12 @@ def test_they_are_those_of_the_papers_appendix_in_its_order() -> None:
 @needs_old_weka
 def test_a_portfolio_of_them_is_made_as_any_other() -> None:
     assert list(portfolio("weka", TWO)) == [recipe.name for recipe in WEKA]
-    assert list(portfolio("weka-ibk-*, -weka-ibk-1, knn-1", TWO)) == ["weka-ibk-5", "weka-ibk-10", "weka-ibk-25", "knn-1"]
+    assert list(portfolio("weka-ibk-*, -weka-ibk-1, knn-1", TWO)) == [
+        "weka-ibk-5",
+        "weka-ibk-10",
+        "weka-ibk-25",
+        "knn-1",
+    ]
     both = portfolio("sklearn,weka,-weka-smo-*", TWO)
     assert len(both) == len(portfolio("sklearn", TWO)) + 38
     assert not any(name.startswith("weka") for name in portfolio("sklearn", TWO))
@@ -86,7 +91,7 @@ def test_a_newer_weka_offers_what_it_has_and_lists_the_rest(monkeypatch: pytest.
     assert {"weka-j48", "weka-ibk-1", "weka-smo-rbf", "weka-lmt"} <= set(offered)
     assert {"weka-simple-cart", "weka-simple-cart-2", "weka-nnge", "weka-vfi"} <= set(lacking)
     assert all(re.match(r"WEKA 3\.9\.\d+ has no weka\.classifiers\.", reason) for reason in lacking.values())
-    with pytest.raises(InputError, match="has no weka.classifiers.rules.NNge"):
+    with pytest.raises(InputError, match=r"has no weka\.classifiers\.rules\.NNge"):
         portfolio("weka-nnge", TWO)
 
 
@@ -95,10 +100,19 @@ def outcomes(data: Prepared, size: int, folder: Path) -> dict[str, Any]:
     learners = portfolio("weka", data.schema)
     task = Task(data, learners, scoring="accuracy", metrics=False)
     engine = ProcessEngine(task, len(os.sched_getaffinity(0)), folder, Limits(300.0, 1 << 30))
+    found: dict[str, Any] = {}
     try:
-        return {each.learner: outcome for each, outcome in collected(engine, [Allocation(name, size) for name in learners])}
+        for name in learners:
+            if not engine.free:
+                ended, outcome = collected(engine)
+                found[ended.learner] = outcome
+            engine.submit(Allocation(name, size))
+        while len(found) < len(learners):
+            ended, outcome = collected(engine)
+            found[ended.learner] = outcome
     finally:
         engine.close()
+    return found
 
 
 def rows(name: str) -> Prepared:

@@ -71,7 +71,8 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         rows = np.column_stack([doubles(X, self.columns_), codes])[weights > 0]
         jvm.start(self.n_jobs)
         weighted = len(set(weights[weights > 0])) > 1
-        self._kept, self._model = b"", jvm.called(lambda: self._trained(rows, weights[weights > 0], weighted=weighted))
+        self._kept = b""
+        self._model: Model | None = jvm.called(lambda: self._trained(rows, weights[weights > 0], weighted=weighted))
         self.weka_version_ = jar().version
         return self
 
@@ -93,18 +94,19 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         return weights
 
     def _trained(self, rows: NDArray[np.float64], weights: NDArray[np.float64], *, weighted: bool) -> Model:
-        from pydaub.learners.weka.model import Model, new_classifier, new_header, weighs  # noqa: PLC0415  # needs JPype
+        from pydaub.learners.weka.crossing import header  # noqa: PLC0415  # needs JPype
+        from pydaub.learners.weka.model import Model, classifier_named, weighs  # noqa: PLC0415  # the same
 
         seed = None
         if isinstance(self.random_state, int | np.integer):
             seed = int(self.random_state) & LARGEST_SEED
         elif self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
-        classifier = new_classifier(self.class_name, self.options, seed)
+        classifier = classifier_named(self.class_name, self.options, seed)
         if weighted and not weighs(classifier):
             raise ValueError(f"{self.class_name} does not heed sample weights.")
-        header = new_header(self.columns_, unique([str(label) for label in self.classes_]))
-        return Model(classifier, header).trained(rows, weights)
+        head = header(self.columns_, unique(str(label) for label in self.classes_))
+        return Model(classifier, head).trained(rows, weights)
 
     def predict_proba(self, X: Rows) -> NDArray[np.float64]:  # scikit-learn's signature
         """Return the probability of each class, in the order of `classes_`."""
@@ -137,7 +139,7 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if state.get("_model") is not None:
-            state["_kept"] = jvm.called(self._model.to_bytes)
+            state["_kept"] = jvm.called(self._living().to_bytes)
         if "_model" in state:
             state["_model"] = None
         return state

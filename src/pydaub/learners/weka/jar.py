@@ -57,7 +57,7 @@ def jar() -> Jar:
 
 @lru_cache(maxsize=8)
 def _read(paths: tuple[str, ...], _changed: tuple[int, ...]) -> Jar:
-    version, classes = "", set()
+    version, classes = "", set[str]()
     for path in paths:
         try:
             with ZipFile(path) as archive:
@@ -68,7 +68,9 @@ def _read(paths: tuple[str, ...], _changed: tuple[int, ...]) -> Jar:
         except (OSError, BadZipFile) as error:
             raise InputError(f"`--weka-jar` and {VARIABLE} must name WEKA's jar, got {path!r}: {error}.") from None
     if not version:
-        raise InputError(f"`--weka-jar` and {VARIABLE} must name WEKA's jar, got {paths[0]!r}, which is none of WEKA's.")
+        raise InputError(
+            f"`--weka-jar` and {VARIABLE} must name WEKA's jar, got {paths[0]!r}, which is none of WEKA's."
+        )
     return Jar(paths, version, frozenset(classes))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pydaub.errors import InputError
 from pydaub.learners.weka.jar import jar, obstacle
@@ -20,6 +20,7 @@ except ImportError:  # `start` says what to do
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Java: TypeAlias = Any  # a class or an object of Java's: JPype has no types for them
 T = TypeVar("T")
 
 MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # the bytes that a worker may use; `worker.py` sets it
@@ -65,16 +66,21 @@ def _check_ours() -> None:
             " use processes that are spawned, as joblib's are"
         )
     try:
-        java("weka.core.Version")
+        running = str(java("weka.core.Version").VERSION)
     except (TypeError, jpype.JException):
         paths = list(jar().paths)
         raise InputError(
             f"The JVM of this process must know WEKA, got one that was started without."
             f" Start it with jpype.startJVM(classpath={paths!r}), or leave it to pydaub."
         ) from None
+    if running != jar().version:
+        raise InputError(
+            f"WEKA must be one and the same in a process, got {jar().version} where {running} runs."
+            " Start another process."
+        )
 
 
-def java(name: str) -> Any:  # noqa: ANN401  # JPype has no types
+def java(name: str) -> Java:
     """Return a class of Java's."""
     return jpype.JClass(name)
 
@@ -107,7 +113,7 @@ def called(function: Callable[[], T]) -> T:
     return answer[0]
 
 
-def _translated(error: Any) -> Exception:  # noqa: ANN401  # a Java exception
+def _translated(error: Java) -> Exception:
     if isinstance(error, java("java.lang.reflect.InvocationTargetException")):
         error = error.getCause()
     name, message = str(error.getClass().getName()), str(error.getMessage() or "")
@@ -117,7 +123,7 @@ def _translated(error: Any) -> Exception:  # noqa: ANN401  # a Java exception
         return MemoryError(f"{message} of the JVM, {java('java.lang.Runtime').getRuntime().maxMemory() >> 20:,} MB")
     if name == "java.lang.StackOverflowError":
         return RecursionError("the JVM's stack is full: this class recurses too deeply")
-    unexpected = isinstance(error, java("java.lang.RuntimeException")) or isinstance(error, java("java.lang.Error"))
+    unexpected = isinstance(error, (java("java.lang.RuntimeException"), java("java.lang.Error")))
     if unexpected and not isinstance(error, java("java.lang.IllegalArgumentException")):
         return RuntimeError(text)
     return ValueError(text)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Attribute(NamedTuple):
-    """A column: `values` are those of a nominal one, in WEKA's order; None where it is numeric."""
+    """A column: `categories` are those of a nominal one, in WEKA's order; None where it is numeric."""
 
     name: str
-    values: Any = None
+    categories: Any = None
 
     @property
     def labels(self) -> list[str]:
-        """The values as text, each once."""
-        return unique([str(value) for value in self.values])
+        """The categories as text, each once."""
+        return unique(str(category) for category in (() if self.categories is None else self.categories))
 
 
 def unique(names: Iterable[str]) -> list[str]:
@@ -108,12 +108,12 @@ def _values(column: Any) -> Any:  # noqa: ANN401  # of an array or a frame
 def doubles(X: Rows, columns: tuple[Attribute, ...]) -> NDArray[np.float64]:
     """Return the rows as one array; a nominal value is its position, and one that was not there in training NaN."""
     named = hasattr(X, "iloc")
-    if not named and all(column.values is None for column in columns):
+    if not named and all(column.categories is None for column in columns):
         return np.ascontiguousarray(X)
     rows = np.empty(X.shape)
     for index, column in enumerate(columns):
         given = X.iloc[:, index] if named else X[:, index]
-        rows[:, index] = _numbers(given, column.name) if column.values is None else _codes(given, column.values)
+        rows[:, index] = _numbers(given, column.name) if column.categories is None else _codes(given, column.categories)
     return rows
 
 

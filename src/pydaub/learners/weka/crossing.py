@@ -1,0 +1,116 @@
+"""Rows on their way to WEKA and answers on their way back, each as one array and one call.
+
+The loops over rows are method handles that Java puts together and compiles itself, so that nothing of ours is compiled
+on anybody's machine. WEKA 3.7 and later name some classes otherwise than 3.6; both work.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jpype
+import numpy as np
+
+from pydaub.learners.weka.jar import jar
+from pydaub.learners.weka.jvm import java
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pydaub.learners.weka.jvm import Java
+    from pydaub.learners.weka.rows import Attribute
+
+
+def is_old() -> bool:
+    """Whether this is WEKA 3.6, which has lists and rows of its own kind."""
+    return "weka.core.DenseInstance" not in jar().classes
+
+
+def header(columns: Sequence[Attribute], classes: Sequence[str]) -> Java:
+    """Return an empty data set with these columns and, last, the class."""
+    attribute = java("weka.core.Attribute")
+    made = [
+        attribute(name) if categories is None else attribute(name, _list(labels or ["none"]))
+        for name, categories, labels in ((each.name, each.categories, each.labels) for each in columns)
+    ]
+    target = "class"
+    while target in {column.name for column in columns}:
+        target += "_"
+    empty = java("weka.core.Instances")("rows", _list([*made, attribute(target, _list(classes))]), 0)
+    empty.setClassIndex(len(columns))
+    return empty
+
+
+def _list(items: Sequence[Java]) -> Java:
+    made = java("weka.core.FastVector" if is_old() else "java.util.ArrayList")(len(items))
+    add = made.addElement if is_old() else made.add
+    for item in items:
+        add(jpype.JString(item) if isinstance(item, str) else item)
+    return made
+
+
+def instances(head: Java, rows: NDArray[np.float64], weights: NDArray[np.float64]) -> Java:
+    """Return rows as WEKA's: for each i, `data.add(new Instance(weights[i], rows[i]))`."""
+    data = java("weka.core.Instances")(head, len(rows))
+    instance, thing = java("weka.core.Instance").class_, java("java.lang.Object").class_
+    handles, lookup, typed = _handles()
+    table = jpype.JArray.of(np.ascontiguousarray(rows))
+    row = handles.arrayElementGetter(table.getClass()).bindTo(table)
+    counts = jpype.JArray(jpype.JDouble)(weights)
+    weight = handles.arrayElementGetter(counts.getClass()).bindTo(counts)
+    kind = instance if is_old() else java("weka.core.DenseInstance").class_
+    made = lookup.findConstructor(kind, typed(_void(), jpype.JDouble.class_, counts.getClass()))
+    made = _of_one(handles.filterArguments(made, 0, weight, row).asType(typed(instance, *_ints(2))), instance)
+    sign = typed(_void(), instance) if is_old() else typed(jpype.JBoolean.class_, thing)
+    add = lookup.findVirtual(data.getClass(), "add", sign).bindTo(data).asType(typed(_void(), instance))
+    _for_each(len(rows), handles.filterArguments(add, 0, made))
+    return data
+
+
+def distributions(classifier: Java, data: Java) -> NDArray[np.float64]:
+    """Return for each i `classifier.distributionForInstance(data.instance(i))`, copied into one array."""
+    count, classes = int(data.numInstances()), int(data.numClasses())
+    found = jpype.JArray(jpype.JDouble)(count * classes)
+    instance, thing, number = java("weka.core.Instance").class_, java("java.lang.Object").class_, jpype.JInt.class_
+    many, boxed = found.getClass(), java("java.lang.Integer")
+    handles, lookup, typed = _handles()
+    get = lookup.findVirtual(data.getClass(), "instance", typed(instance, number)).bindTo(data)
+    kind = java("weka.classifiers.Classifier").class_
+    ask = lookup.findVirtual(kind, "distributionForInstance", typed(many, instance)).bindTo(classifier)
+    system = java("java.lang.System").class_
+    copy = lookup.findStatic(system, "arraycopy", typed(_void(), thing, number, thing, number, number))
+    copy = handles.insertArguments(copy, 4, boxed(classes))  # copy(answer, 0, found, i * classes, classes)
+    copy = handles.insertArguments(copy, 1, boxed(0), found).asType(typed(_void(), many, number))
+    times = lookup.findStatic(java("java.lang.Math").class_, "multiplyExact", typed(number, number, number))
+    place = handles.insertArguments(times, 0, boxed(classes))
+    asked = handles.filterArguments(ask, 0, get)
+    _for_each(count, _of_one(handles.filterArguments(copy, 0, asked, place), _void()))
+    return np.array(memoryview(found)).reshape(count, classes)
+
+
+def _handles() -> tuple[Java, Java, Java]:
+    handles = java("java.lang.invoke.MethodHandles")
+    return handles, handles.publicLookup(), java("java.lang.invoke.MethodType").methodType
+
+
+def _void() -> Java:
+    return java("java.lang.Void").TYPE
+
+
+def _ints(count: int) -> list[Java]:
+    return [jpype.JInt.class_] * count
+
+
+def _of_one(handle: Java, returned: Java) -> Java:
+    """Return a handle of two ints as one of a single int, which is given for both."""
+    handles, _, typed = _handles()
+    return handles.permuteArguments(handle, typed(returned, *_ints(1)), 0, 0)
+
+
+def _for_each(count: int, body: Java) -> None:
+    """Call a handle with 0, 1, ... count - 1."""
+    handles, _, _ = _handles()
+    times = handles.constant(jpype.JInt.class_, java("java.lang.Integer")(count))
+    handles.countedLoop(times, None, body).invokeWithArguments()

@@ -1,0 +1,119 @@
+"""WEKA's learners wherever scikit-learn's are: run, resume, predict, compare, replay, learners."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cli.commands import PATIENCE, Done, call, evaluated, mixed, refused, sequence, started, wait_until, written
+from pydaub import DaubSearch
+from pydaub.data import load
+from pydaub.learners.weka.jar import DEBIAN, VARIABLE
+from weka_here import needs_old_weka, needs_weka, newer_weka
+
+FEW = "weka-j48,weka-naive-bayes,weka-zero-r,weka-random-tree"
+
+pytestmark = needs_weka
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(mixed(1500).drop(columns=["flag", "price", "story"]), tmp_path_factory.mktemp("weka") / "mixed.csv")
+
+
+def test_a_run_and_predictions_with_what_it_selected(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    done = call("run", data, "--target", "label", "--learners", FEW, "--jobs", 2, "--out", folder, "--json", "--quiet")
+    assert done.json["failures"] == []
+    assert done.json["selected"] in FEW.split(",")
+    assert done.json["model"] == "model.skops"
+    out = tmp_path / "new.csv"
+    predicted = call("predict", folder, data, "--proba", "--out", out)
+    assert (predicted.code, predicted.err) == (0, "")
+    answers = pd.read_csv(out)
+    assert (answers["prediction"] == pd.read_csv(data)["label"]).mean() > 0.6
+    versions = json.loads((folder / "run.json").read_text())["versions"]
+    assert versions["jpype1"]
+    assert versions["weka"].startswith("3.")
+
+
+def test_a_run_that_is_killed_goes_on_and_ends_as_the_other(data: Path, tmp_path: Path) -> None:
+    asked = ("run", data, "--target", "label", "--learners", FEW, "--jobs", 1, "--json", "--quiet")
+    whole = call(*asked, "--out", tmp_path / "whole").json
+    with started(*asked, "--out", tmp_path / "cut") as process:
+        wait_until(lambda: evaluated(tmp_path / "cut") > 3)
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+    assert sequence(call("resume", tmp_path / "cut", "--json", "--quiet").json) == sequence(whole)
+
+
+def test_compare_takes_them_and_replay_their_curves(data: Path, tmp_path: Path) -> None:
+    done = call("compare", data, "--target", "label", "--learners", FEW, "--strategies", "daub,full", "--out", tmp_path)
+    assert done.code == 0, done.err
+    assert "weka-" in done.out
+    table = ["learner,size,train_score,valid_score,seconds"]
+    for path in tmp_path.glob("*/journal.jsonl"):
+        for line in map(json.loads, path.read_text().splitlines()):
+            if line["kind"] == "evaluated":
+                scores = (line["train_score"], line["valid_score"], line["seconds"])
+                table.append(",".join(map(str, (line["learner"], line["size"], *scores))))
+    (tmp_path / "curves.csv").write_text("\n".join(dict.fromkeys(table)) + "\n")
+    assert call("replay", tmp_path / "curves.csv", "--strategy", "daub").code == 0
+
+
+@needs_old_weka
+def test_the_learners_are_listed() -> None:
+    done = call("learners", "weka", "--json")
+    assert len(done.json) == 41
+    assert done.json["weka-jrip"] == "Rules by RIPPER"
+
+
+def apart(*arguments: object) -> Done:
+    """Run the command in a process of its own: the JVM of this one has its WEKA already."""
+    with started(*arguments) as process:
+        out, err = process.communicate(timeout=PATIENCE)
+        return Done(process.returncode, out, err)
+
+
+def test_a_newer_weka_is_used_where_it_is_named_and_remembered(data: Path, tmp_path: Path) -> None:
+    jar, folder = newer_weka(), tmp_path / "run"
+    listed = apart("learners", "weka", "--weka-jar", jar)
+    assert "weka-j48 " in listed.out
+    assert "weka-nnge" not in listed.out
+    assert "Passed over: weka-nnge, since WEKA 3.9" in listed.err
+    some = "weka,-weka-smo-*,-weka-l*,-weka-ibk*,-weka-forest*,-weka-simple*,-weka-m*,-weka-j48-*,-weka-p*,-weka-de*"
+    asked = ("run", data, "--target", "label", "--learners", some, "--weka-jar", jar, "--jobs", 2, "--out", folder)
+    done = apart(*asked, "--time-limit", "0.1s")
+    assert "Passed over, since this WEKA has no such class: weka-rbf-network, weka-dtnb," in done.err
+    assert json.loads((folder / "run.json").read_text())["versions"]["weka"].startswith("3.9")
+    resumed = apart("resume", folder, "--json", "--quiet").json  # which was not told again
+    assert resumed["selected"].startswith("weka-")
+    assert resumed["model"] == "model.skops"
+    assert apart("predict", folder, data, "--out", tmp_path / "new.csv").code == 0
+    if Path(DEBIAN).exists():
+        another = apart("predict", folder, data, "--weka-jar", DEBIAN)
+        assert another.code == 2
+        assert "it was trained with WEKA 3.9" in another.err
+
+
+def test_what_cannot_be_used_is_refused_before_anything_is_made(data: Path, tmp_path: Path) -> None:
+    for jar in ("nowhere.jar", data):
+        asked = ("run", data, "--target", "label", "--learners", "weka", "--weka-jar", jar, "--out", tmp_path / "run")
+        assert "must name WEKA's jar, got" in refused(*asked)
+        assert "must name WEKA's jar, got" in refused("learners", "weka", "--weka-jar", jar)
+    assert not (tmp_path / "run").exists()
+    assert "WEKA's are classifiers" in refused("learners", "weka", "--task", "regression")
+
+
+def test_a_search_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = load("parity:2000", None).train(1400)
+    search = DaubSearch(learners="weka-j48,weka-naive-bayes,weka-part", n_jobs=2).fit(sample.X, sample.y)
+    assert search.best_learner_.startswith("weka-")
+    assert (search.predict(sample.X) == sample.y).mean() > 0.7
+    monkeypatch.setenv(VARIABLE, "/nowhere/weka.jar")
+    with pytest.raises(ValueError, match="must name WEKA's jar"):
+        DaubSearch(learners="weka").fit(sample.X, sample.y)
