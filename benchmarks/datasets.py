@@ -1,6 +1,7 @@
 """DAUB against training every learner on all rows: speed-up and loss, on the same machine in one run.
 
     python benchmarks/datasets.py FILE.parquet [FILE.parquet ...] [--target target] [--timeout 60] [--jobs 2]
+    python benchmarks/datasets.py parity --target parity --learners weka --fraction 0.5
 
 Both strategies see the same outcomes: an allocation that both ask for is trained once and counted for both. A training
 that takes longer than the timeout fails, and counts with the time that it took. Files with fewer than 20,000 rows are
@@ -13,7 +14,7 @@ import argparse
 from pathlib import Path
 
 from pydaub import STRATEGIES, Allocation, Journal, Outcome, Result, Schedule, run
-from pydaub.data import load
+from pydaub.data import Split, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation import Task
 from pydaub.learners import portfolio
@@ -23,12 +24,13 @@ from pydaub.selection import settings_of
 LEAST = 20_000
 
 
-def compared(path: str, target: str, out: Path, jobs: int, limits: Limits) -> dict[str, Result] | None:
+def compared(path: str, arguments: argparse.Namespace) -> dict[str, Result] | None:
     """Run every strategy on a file; return their results."""
-    data = load(path, target)
+    data = load(path, arguments.target, split=Split(fraction=arguments.fraction))
     if data.full_size + data.valid_size < LEAST:
         return None
-    learners = portfolio("sklearn", data.schema)
+    learners = portfolio(arguments.learners, data.schema)
+    limits = Limits(arguments.timeout, arguments.memory)
     schedule = Schedule.geometric(data.full_size)
     scoring = "accuracy" if data.schema.task == "classification" else "r2"
     known: dict[Allocation, Outcome] = {}
@@ -36,10 +38,10 @@ def compared(path: str, target: str, out: Path, jobs: int, limits: Limits) -> di
     for name in ("daub", "full"):
         strategy = STRATEGIES[name](tuple(learners), schedule)
         task = Task(data, learners, scoring=scoring, metrics=False, reuse=False)
-        folder = out / Path(path).stem / name
+        folder = arguments.out / Path(path).stem / name
         folder.mkdir(parents=True, exist_ok=True)
         with Journal(folder / "journal.jsonl", settings_of(task, strategy)) as journal:
-            results[name] = run(strategy, ProcessEngine(task, jobs, folder, limits), journal, known=known)
+            results[name] = run(strategy, ProcessEngine(task, arguments.jobs, folder, limits), journal, known=known)
         known.update({step.allocation: step.outcome for step in results[name].steps})
         known.update(results[name].speculated)
     return results
@@ -50,16 +52,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("files", nargs="+")
     parser.add_argument("--target", default="target")
+    parser.add_argument("--learners", default="sklearn")
+    parser.add_argument("--fraction", type=float, default=0.3)
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--memory", type=int, default=6 * 10**9)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("datasets-benchmark"))
     arguments = parser.parse_args()
-    limits = Limits(arguments.timeout, arguments.memory)
     print("| data | rows | learners (failed) | full s | daub s | speed-up | best on all rows | selected | loss |")
     print("|---|--:|--:|--:|--:|--:|---|---|--:|", flush=True)
     for path in arguments.files:
-        results = compared(path, arguments.target, arguments.out, arguments.jobs, limits)
+        results = compared(path, arguments)
         if results is None:
             continue
         daub, full = results["daub"], results["full"]

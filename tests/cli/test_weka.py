@@ -112,7 +112,7 @@ def test_what_cannot_be_used_is_refused_before_anything_is_made(data: Path, tmp_
 def test_a_search_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = load("parity:2000", None).train(1400)
     search = DaubSearch(learners="weka-j48,weka-naive-bayes,weka-part", n_jobs=2).fit(sample.X, sample.y)
-    assert search.best_learner_.startswith("weka-")
+    assert str(search.best_learner_).startswith("weka-")
     assert (search.predict(sample.X) == sample.y).mean() > 0.7
     monkeypatch.setenv(VARIABLE, "/nowhere/weka.jar")
     with pytest.raises(ValueError, match="must name WEKA's jar"):

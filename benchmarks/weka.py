@@ -1,0 +1,100 @@
+"""What WEKA's learners cost: the start of a JVM, rows crossing to it, and all 41 on a sample.
+
+    python benchmarks/weka.py                           the JVM alone
+    python benchmarks/weka.py FILE.parquet --size 10000 [--target target] [--timeout 60] [--jobs 2]
+
+The second prints a line for each of the 41: seconds, with scoring, and the score on the validation rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from pydaub import Allocation, Measurement, Outcome
+from pydaub.data import load
+from pydaub.engines.processes import ProcessEngine
+from pydaub.evaluation import Task
+from pydaub.learners import portfolio
+from pydaub.learners.weka.classifier import WekaClassifier
+from pydaub.nursery import Limits
+
+START = """
+import time
+import jpype, numpy, sklearn.base
+from pydaub.learners.weka import jvm
+began = time.perf_counter()
+jvm.start(1)
+print(time.perf_counter() - began)
+"""
+
+
+def the_jvm() -> None:
+    """Print what a start takes, and what rows and predictions take once it runs."""
+    starts = [
+        float(subprocess.run([sys.executable, "-c", START], check=True, capture_output=True, text=True).stdout)  # noqa: S603  # ourselves
+        for _ in range(5)
+    ]
+    print(f"start of a JVM: {statistics.median(starts):.2f} s (median of 5)")
+    rows = np.random.default_rng(0).normal(size=(38_500, 28))
+    labels = np.where(rows[:, 0] + rows[:, 1] > 0, "a", "b")
+    for name in ("rules.ZeroR", "trees.DecisionStump", "bayes.NaiveBayes"):
+        for when in ("first", "again"):
+            began = time.perf_counter()
+            fitted = WekaClassifier(f"weka.classifiers.{name}").fit(rows, labels)
+            trained = time.perf_counter()
+            fitted.predict(rows)
+            asked = time.perf_counter()
+            print(
+                f"{name}, {when}: 38,500 x 28 rows trained in {trained - began:.2f} s, asked in {asked - trained:.2f} s"
+            )
+
+
+def all_of_them(path: str, target: str, size: int, timeout: float, jobs: int) -> None:
+    """Print what each of the 41 makes of a sample."""
+    data = load(path, target)
+    learners = portfolio("weka", data.schema)
+    with tempfile.TemporaryDirectory() as folder:
+        task = Task(data, learners, scoring="accuracy", metrics=False)
+        engine = ProcessEngine(task, jobs, Path(folder), Limits(timeout, 6 * 10**9))
+        found: dict[str, Outcome] = {}
+        waiting = [Allocation(name, size) for name in learners]
+        while len(found) < len(learners):
+            while waiting and engine.free:
+                engine.submit(waiting.pop(0))
+            if (ended := engine.collect()) is not None:
+                found[ended[0].learner] = ended[1]
+        engine.close()
+    print(f"| learner | {Path(path).stem}, {size:,} rows |\n|---|---|")
+    for name in learners:
+        outcome = found[name]
+        score = (
+            f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else f"{outcome.kind}: {outcome.message}"
+        )
+        print(f"| {name} | {outcome.seconds:.1f} s / {score} |")
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("--target", default="target")
+    parser.add_argument("--size", type=int, default=10_000)
+    parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    if arguments.file is None:
+        the_jvm()
+    else:
+        all_of_them(arguments.file, arguments.target, arguments.size, arguments.timeout, arguments.jobs)
+
+
+if __name__ == "__main__":
+    main()
