@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 ENOUGH = 60.0  # seconds that no wait in a test comes near, unless it would wait for ever
 MB = 1 << 20
+KEPT: list[bytes] = []
 
 
 def call(what: str, **arguments: Any) -> Any:
@@ -194,6 +195,22 @@ def start_others(path: str, *, apart: bool, stay: bool) -> None:
         time.sleep(0.01)
     if stay:
         forever()
+
+
+def who(failure: str | None = None, held: int = 0) -> dict[str, Any]:
+    """Return who runs this, as the outcome of a learner, and keep so many bytes."""
+    KEPT.append(b"x" * held)
+    return {"pid": os.getpid(), **({"failure": failure} if failure else {})}
+
+
+def take_and_give_back(size: int) -> dict[str, Any]:
+    """Use so many bytes for a moment."""
+    return {"sum": len(b"x" * size)}
+
+
+def who_with_another() -> dict[str, Any]:
+    """The same, and leave a process running."""
+    return {**who(), "other": subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10_000)"]).pid}
 
 
 def surroundings() -> dict[str, Any]:

@@ -163,3 +163,86 @@ def test_what_a_call_has_started_ends_with_it(nursery: Nursery, tmp_path: Path, 
 def test_a_limit_that_is_not_reached_changes_nothing(nursery: Nursery) -> None:
     found = ended(nursery, "echo", Limits(seconds=ENOUGH, memory=1 << 30), value="a")
     assert (found.status, found.value, found.message) == ("ok", "a", "")
+
+
+def pid_of(nursery: Nursery, what: str = "who", limits: Limits = Limits(), **arguments: Any) -> int:  # noqa: B008  # frozen
+    key = nursery.begin({"what": what, **arguments}, limits, again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert (done.key, done.status) == (key, "ok")
+    return int(done.value["pid"])
+
+
+def test_calls_that_allow_it_have_the_same_child_in_turn(nursery: Nursery) -> None:
+    first = pid_of(nursery)
+    assert [pid_of(nursery) for _ in range(3)] == [first] * 3
+    assert ended(nursery, "getpid").value != first  # one that did not ask for it
+    assert pid_of(nursery, limits=Limits(memory=500 * MB)) != first  # other limits
+    assert pid_of(nursery, limits=Limits(seconds=50)) == first
+    answer = nursery.begin({"what": "answer_at_length"}, again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert (done.key, done.value) == (answer, "x" * 3_000_000)
+
+
+def test_two_at_a_time_have_a_child_each(nursery: Nursery, tmp_path: Path) -> None:
+    keys = [nursery.begin({"what": "tell_pid", "path": str(tmp_path / "p"), "then": "who"}, again=True) for _ in "ab"]
+    done = [nursery.wait(ENOUGH) for _ in keys]
+    assert {each.key for each in done if each} == set(keys)
+    first, second = pids(tmp_path / "p")
+    assert first != second or done[0] is not None  # the second may have come once the first was done
+    assert {pid_of(nursery), pid_of(nursery)} <= {first, second}
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments", "limits"),
+    [
+        ("who", {"failure": "error"}, Limits()),
+        ("who_with_another", {}, Limits()),
+        ("who", {"held": 300 * MB}, Limits(memory=600 * MB)),
+    ],
+    ids=["failed", "left a process", "holds much memory"],
+)
+@linux
+def test_a_child_is_not_used_again_after(nursery: Nursery, what: str, arguments: Any, limits: Limits) -> None:
+    used = pid_of(nursery, what, limits, **arguments)
+    assert pid_of(nursery, limits=limits) != used
+    wait_until(lambda: not alive(used))
+
+
+@linux
+def test_limits_hold_in_a_child_that_is_used_again(nursery: Nursery) -> None:
+    limits = Limits(seconds=ENOUGH, memory=400 * MB)
+    used = pid_of(nursery, limits=limits)
+    key = nursery.begin({"what": "forever"}, Limits(seconds=0.3, memory=400 * MB), again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert (done.key, done.status, done.message) == (key, "timeout", "longer than 0.3 s")
+    wait_until(lambda: not alive(used))
+    again = pid_of(nursery, limits=limits)
+    assert again != used
+    nursery.begin({"what": "fill_memory"}, limits, again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert done.status == "memory"
+    assert pid_of(nursery, limits=limits) != again
+
+
+@linux
+def test_a_waiting_child_that_is_killed_is_missed_by_nobody(nursery: Nursery) -> None:
+    used = pid_of(nursery)
+    os.kill(used, signal.SIGKILL)
+    wait_until(lambda: not alive(used))
+    assert pid_of(nursery) != used
+
+
+@linux
+def test_the_peak_is_that_of_the_call_alone(nursery: Nursery) -> None:
+    peaks = []
+    for what, arguments in (("who", {}), ("take_and_give_back", {"size": 200 * MB}), ("who", {})):
+        nursery.begin({"what": what, **arguments}, again=True)
+        done = nursery.wait(ENOUGH)
+        assert done is not None
+        peaks.append(done.peak_mb)
+    assert peaks[0] > 1
+    assert peaks[1] > peaks[2] + 150

@@ -18,7 +18,8 @@ from pydaub.learners.adapters import NearestClassifier
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-# Their prediction is the class with the highest probability, and making both takes twice as long as one.
+# Their prediction is the class with the highest probability, and making both takes twice as long as one. WEKA's are
+# such too, and say so by an attribute.
 BY_PROBABILITY = (
     KNeighborsClassifier,
     NearestClassifier,
@@ -53,7 +54,8 @@ class Predictions:
 
     def _predicted(self, X: Any) -> Any:
         last = self._fitted.steps[-1][1] if isinstance(self._fitted, Pipeline) else self._fitted
-        if type(last) in BY_PROBABILITY and ("predict_proba", id(X)) in self._known:
+        by_probability = type(last) in BY_PROBABILITY or getattr(last, "predicts_by_probability", False)
+        if by_probability and ("predict_proba", id(X)) in self._known:
             return last.classes_[np.argmax(self._known["predict_proba", id(X)], axis=1)]
         return self._fitted.predict(X)
 

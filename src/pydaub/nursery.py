@@ -85,14 +85,15 @@ class Nursery:
         self._socket, self._buffer = ours, b""
         self._send(self._setup)
 
-    def begin(self, arguments: Mapping[str, Any], limits: Limits = Limits()) -> int:  # noqa: B008  # frozen
-        """Start a call in a child of its own and return its key."""
+    def begin(self, arguments: Mapping[str, Any], limits: Limits = Limits(), *, again: bool = False) -> int:  # noqa: B008  # frozen
+        """Start a call in a child of its own and return its key; with `again`, calls may have the same one in turn."""
         self._keys += 1
         request = {
             "key": self._keys,
             "arguments": dict(arguments),
             "seconds": None if limits.seconds is None else float(limits.seconds),
             "memory": None if limits.memory is None else int(limits.memory),
+            "again": again,
         }
         self._running[self._keys] = request
         self._send(request)

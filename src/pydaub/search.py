@@ -25,7 +25,7 @@ from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.processes import cores
 from pydaub.errors import InputError
 from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
-from pydaub.learners import Learner, combinations, listed, portfolio
+from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated, Event, Failure, Measurement
 from pydaub.selection import Selection, Where, schedule_for, select, strategy_named
@@ -255,7 +255,11 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             return combinations(self.learners, self.param_grid, self.n_iter, seed)
         if hasattr(self.learners, "fit"):
             return listed([(type(self.learners).__name__.lower(), self.learners)])
-        return portfolio(self.learners, data.schema)
+        left_out: dict[str, str] = {}
+        learners = portfolio(self.learners, data.schema, left_out)
+        if lacking := [name for name in left_out if name.startswith(PAPER)]:
+            warnings.warn(f"Left out: {', '.join(lacking)}. {left_out[lacking[0]]}", stacklevel=3)
+        return learners
 
     def _scoring(self, data: Prepared) -> Any:
         scoring = self.scoring

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from pydaub.certificate import Certificate, certificate, proportional
-from pydaub.engines.processes import NO_LIMITS, ProcessEngine, check_limits, cores, fit_in_worker
+from pydaub.engines.processes import NO_LIMITS, ProcessEngine, check_limits, cores, fit_in_worker, is_warm
 from pydaub.engines.serial import SerialEngine
 from pydaub.errors import FitFailed, InputError, one_line
 from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.journal import Journal
+from pydaub.learners.weka.jar import jar
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 from pydaub.run import Result, run
 from pydaub.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact
@@ -139,6 +140,7 @@ def settings_of(task: Task, strategy: Strategy) -> dict[str, Any]:
         "cv": _described(task.cv),
         "seed": task.seed,
         "reuse": task.reuse,
+        **({"weka": jar().version} if any(is_warm(learner.estimator) for learner in task.learners.values()) else {}),
     }
 
 

@@ -4,20 +4,22 @@ It is started by a `Nursery`, imports what the calls will need, once, and forks 
 limits itself, so that they hold whatever its owner is doing, and ends its children when its owner is gone, however
 that came about: the pipe between them closes.
 
+A call may be one whose child can be used again: what it had to start first, a JVM, is slow to start. Such a child
+runs one call at a time, and only calls of this kind; it ends with the first that fails, is killed, leaves processes
+behind, or leaves much memory in use.
+
 Only the standard library and our errors are imported here: the environment decides how many threads a library gets
 when it is loaded.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import json
 import math
 import os
 import re
-import resource
 import selectors
 import signal
 import socket
@@ -25,18 +27,15 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.errors import one_line
+from pydaub import child as childhood
+from pydaub import proc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 POLL_SECONDS: Final = 0.1  # how often memory is looked at; at 100 ms a blow-up overshoots by some percent
-# What is reserved is more than what is used, and OpenBLAS tries for ever where it is refused: the limit proper is what
-# the server sees in use; the system refuses only what is far beyond it.
-SLACK, SLACK_BYTES = 1.25, 128 << 20
 LONGEST_WAIT: Final = 3600.0  # seconds; the system takes no more than some weeks
 TAIL_BYTES: Final = 2000  # what is kept of what a child prints
 NEAR: Final = 0.5  # a child that dies after using this share of its memory died for want of it
@@ -48,25 +47,42 @@ MEMORY_WORDS: Final = (
     "Memory allocation",
     "out of memory",
     "insufficient memory",  # a JVM's
+    "Could not reserve enough space",  # the same
     "can't start new thread",  # there is no memory for its stack
 )
-MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # the limit in bytes, where there is one
-PR_SET_PDEATHSIG: Final = 1
-PR_SET_CHILD_SUBREAPER: Final = 36
+IDLE_SHARE, IDLE_BYTES = (
+    0.25,
+    256 << 20,
+)  # the memory that a child may have while it waits: a share of its limit, or so much
 
 
 @dataclass(slots=True)
 class _Child:
-    key: int
     pid: int
-    began: float
-    deadline: float
     memory: int | None
     base: int  # anonymous memory that it shares with the server
-    ooms: int  # how often the system had killed for want of memory when it began
     pipes: dict[int, bytearray]  # what was read of its answer, and of what it prints
+    more: int  # where further calls are written to
+    key: int | None = None  # of the call that it runs
+    again: bool = False  # whether it may run another
+    began: float = 0.0
+    deadline: float = math.inf
+    ooms: int = 0  # how often the system had killed for want of memory when the call began
     peak: int = 0
     killed: str | None = None  # why we ended it
+
+    def take(self, request: Mapping[str, Any]) -> None:
+        """Be the child of this call."""
+        self.key, self.again, self.began, self.ooms = (
+            request["key"],
+            request["again"],
+            time.monotonic(),
+            proc.oom_kills(),
+        )
+        self.deadline = math.inf if request["seconds"] is None else self.began + request["seconds"]
+        self.peak = 0
+        for read in self.pipes.values():
+            read.clear()
 
 
 def serve(descriptor: int) -> None:
@@ -83,7 +99,7 @@ class _Server:
 
     def serve(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a child leaves behind comes to us, and ends with us
+        proc.prctl(proc.PR_SET_CHILD_SUBREAPER, 1)  # what a child leaves behind comes to us, and ends with us
         lines: list[bytes] = []
         while not lines:
             lines = self._received()
@@ -107,8 +123,8 @@ class _Server:
         with suppress(ChildProcessError):
             while True:
                 for pid in self._children:
-                    _kill(pid)
-                _kill_strays(set())
+                    proc.kill(pid)
+                proc.kill_strays(set())
                 self._children.pop(os.wait()[0], None)
 
     def _received(self) -> list[bytes]:
@@ -136,32 +152,45 @@ class _Server:
                     self._drain(key.data, key.fd)
             for child in self._children.values():
                 self._enforce(child)
+                self._answered(child)
             self._reap()
 
     def _pause(self) -> float | None:
         """Return how long nothing need be looked at."""
-        alive = [child for child in self._children.values() if child.killed is None]
-        nearest = min((child.deadline for child in alive), default=math.inf) - time.monotonic()
-        if any(child.memory is not None for child in alive):
+        busy = [child for child in self._children.values() if child.killed is None and child.key is not None]
+        nearest = min((child.deadline for child in busy), default=math.inf) - time.monotonic()
+        if any(child.memory is not None for child in busy):
             nearest = min(nearest, POLL_SECONDS)
         return None if nearest == math.inf else min(max(nearest, 0.0), LONGEST_WAIT)
 
     def _begin(self, request: dict[str, Any]) -> None:
+        if request["again"]:
+            for child in self._children.values():
+                if child.again and child.key is None and child.memory == request["memory"] and _sent(child, request):
+                    proc.forget_peak(child.pid)
+                    child.take(request)
+                    return
+        self._fork(request)
+
+    def _fork(self, request: dict[str, Any]) -> None:
         result, result_end = os.pipe()
         output, output_end = os.pipe()
-        base, ooms, began = _anonymous(os.getpid()), _oom_kills(), time.monotonic()
+        more_end, more = os.pipe()
+        base = proc.anonymous(os.getpid())
         pid = os.fork()
         if pid == 0:
-            for descriptor in [key.fd for key in self._selector.get_map().values()] + [result, output]:
+            others = [key.fd for key in self._selector.get_map().values()]
+            others += [child.more for child in self._children.values()]
+            for descriptor in [*others, result, output, more]:
                 os.close(descriptor)
-            _be_a_child(self._function, request, result_end, output_end)
-        os.close(result_end)
-        os.close(output_end)
+            childhood.live(self._function, request, result_end, output_end, more_end)
+        for descriptor in (result_end, output_end, more_end):
+            os.close(descriptor)
         with suppress(OSError):
             os.setpgid(pid, pid)  # the child does the same; whoever comes first
-        deadline = math.inf if request["seconds"] is None else began + request["seconds"]
         pipes = {result: bytearray(), output: bytearray()}
-        self._children[pid] = child = _Child(request["key"], pid, began, deadline, request["memory"], base, ooms, pipes)
+        self._children[pid] = child = _Child(pid, request["memory"], base, pipes, more)
+        child.take(request)
         for descriptor in pipes:
             os.set_blocking(descriptor, False)
             self._selector.register(descriptor, selectors.EVENT_READ, child)
@@ -178,17 +207,30 @@ class _Server:
                     self._selector.unregister(descriptor)  # it was closed; its content is still needed
 
     def _enforce(self, child: _Child) -> None:
-        if child.killed is not None:
+        if child.killed is not None or child.key is None:
             return
         if child.memory is not None:
-            child.peak = max(child.peak, _used(child.pid, child.base))
+            child.peak = max(child.peak, proc.used(child.pid, child.base))
             if child.peak > child.memory:
                 child.killed = "memory"
         if time.monotonic() >= child.deadline:
             child.killed = "timeout"
         if child.killed is not None:
-            _kill(child.pid)
+            proc.kill(child.pid)
             os.kill(child.pid, signal.SIGKILL)  # also one that has left its group
+
+    def _answered(self, child: _Child) -> None:
+        """Tell of a call that has ended in a child that could run another; it waits for that, or ends."""
+        result = min(child.pipes)
+        if not child.again or child.killed is not None or child.key is None or not child.pipes[result].endswith(b"\n"):
+            return
+        self._tell(child, proc.peak(child.pid), 0)
+        answer = json.loads(child.pipes[result])
+        failed = not isinstance(answer.get("value"), dict) or "failure" in answer["value"]
+        idle = math.inf if child.memory is None else max(IDLE_SHARE * child.memory, IDLE_BYTES)
+        if failed or proc.children_of(child.pid) or proc.used(child.pid, child.base) > idle:
+            child.again = False
+            proc.kill(child.pid)
 
     def _reap(self) -> None:
         """Tell the owner of the children that have ended."""
@@ -200,20 +242,40 @@ class _Server:
             if pid == 0:
                 return
             child = self._children.pop(pid, None)
-            _kill_strays(set(self._children))
+            proc.kill_strays(set(self._children))
             if child is None:
                 continue  # a stray that was left to us
-            seconds = time.monotonic() - child.began
-            _kill(pid)  # whatever it has left behind in its group
+            proc.kill(pid)  # whatever it has left behind in its group
             for descriptor in child.pipes:
                 self._drain(child, descriptor)
                 with suppress(KeyError):
                     self._selector.unregister(descriptor)
                 os.close(descriptor)
-            peak_mb = usage.ru_maxrss / (1 << 10 if sys.platform != "darwin" else 1 << 20)
-            told = {"key": child.key, "seconds": seconds, "peak_mb": peak_mb, **_ended(child, status)}
-            with suppress(ConnectionError):  # the owner has just gone; the next look at its pipe says so
-                self._owner.sendall(json.dumps(told).encode() + b"\n")
+            os.close(child.more)
+            self._tell(child, usage.ru_maxrss << (10 if sys.platform != "darwin" else 0), status)
+
+    def _tell(self, child: _Child, peak: int, status: int) -> None:
+        """Tell the owner how a child's call has ended, once."""
+        if child.key is None:
+            return
+        told = {
+            "key": child.key,
+            "seconds": time.monotonic() - child.began,
+            "peak_mb": peak / (1 << 20),
+            **_ended(child, status),
+        }
+        child.key = None
+        with suppress(ConnectionError):  # the owner has just gone; the next look at its pipe says so
+            self._owner.sendall(json.dumps(told).encode() + b"\n")
+
+
+def _sent(child: _Child, request: Mapping[str, Any]) -> bool:
+    """Hand a call to a child that waits; whether it is still there to take it."""
+    content = json.dumps(request).encode() + b"\n"
+    with suppress(BrokenPipeError):
+        while content:
+            content = content[os.write(child.more, content) :]
+    return not content
 
 
 def _prepared(setup: Mapping[str, Any]) -> Callable[..., Any]:
@@ -235,44 +297,8 @@ def _named(name: str) -> Any:  # noqa: ANN401  # a module, or something in it
     return getattr(found, attribute) if attribute else found
 
 
-def _be_a_child(function: Callable[..., Any], request: Mapping[str, Any], result: int, output: int) -> NoReturn:
-    """Run one call and leave, without a way back into the server's code."""
-    try:
-        content = _answer(function, request, output)
-        while content:
-            content = content[os.write(result, content) :]
-    finally:
-        os._exit(0)  # nothing of the server's is flushed or closed a second time
-
-
-def _answer(function: Callable[..., Any], request: Mapping[str, Any], output: int) -> bytes:
-    """Settle in, within the limits, run the call and return what is to be told of it."""
-    try:
-        os.setpgid(0, 0)
-        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        _prctl(PR_SET_CHILD_SUBREAPER, 1)  # what this one has started stays with it, and is counted with it
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for descriptor, standard in ((nothing, 0), (output, 1), (output, 2)):
-            os.dup2(descriptor, standard)
-        with suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text("1000")  # if the system must kill somebody: this one
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if request["memory"] is not None:
-            os.environ[MEMORY_VARIABLE] = str(request["memory"])  # for a JVM, which must be told
-        if request["memory"] is not None and (data := _status("self", "VmData")):
-            limit = data + int(SLACK * request["memory"]) + SLACK_BYTES
-            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))  # RLIMIT_AS would count mapped files
-        return json.dumps({"value": function(**request["arguments"])}).encode()
-    except MemoryError as error:
-        return json.dumps({"memory": one_line(error)}).encode()
-    except BaseException as error:  # noqa: BLE001  # also SystemExit: a child has no other way to tell
-        return json.dumps({"error": one_line(error)}).encode()
-
-
 def _ended(child: _Child, status: int) -> dict[str, Any]:  # noqa: PLR0911  # one for each way to end
-    """Return what became of a child: its answer, or why there is none."""
+    """Return what became of a call: its answer, or why there is none."""
     result, output = child.pipes.values()
     tail = output.decode(errors="replace").strip()
     if child.killed == "timeout":
@@ -290,7 +316,7 @@ def _ended(child: _Child, status: int) -> dict[str, Any]:  # noqa: PLR0911  # on
     if "error" in answer:
         return _told("memory" if starved else "error", answer["error"])
     code = os.waitstatus_to_exitcode(status)
-    if code == -signal.SIGKILL and _oom_kills() > child.ooms:
+    if code == -signal.SIGKILL and proc.oom_kills() > child.ooms:
         return _told("memory", "killed by the system, which had no memory left")
     how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code} and without an answer"
     last = f": {_last_words(tail)}" if tail else ""
@@ -302,7 +328,7 @@ def _ended(child: _Child, status: int) -> dict[str, Any]:  # noqa: PLR0911  # on
 
 def _last_words(tail: str) -> str:
     """Return the last line that was printed, or the one that says why in a JVM's report on its crash."""
-    reason = re.search(r"^#\s+((SIG|Internal Error|Native memory).*)", tail, re.MULTILINE)
+    reason = re.search(r"^#\s+((SIG[A-Z]+|Internal Error) \(.*)", tail, re.MULTILINE)
     return f"the JVM: {reason[1][:200]}" if reason else tail.splitlines()[-1][-200:]
 
 
@@ -313,61 +339,3 @@ def tells_of_memory(text: str) -> bool:
 
 def _told(status: str, message: str) -> dict[str, Any]:
     return {"status": status, "value": None, "message": message}
-
-
-def _kill(pid: int) -> None:
-    """End a child and everything in its process group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def _kill_strays(known: set[int]) -> None:
-    """End processes that left their group and were left to us by a child that has ended."""
-    for pid in _children_of(os.getpid()) - known:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _used(pid: int, base: int) -> int:
-    """Return the memory of a child and of those it has started, in bytes, beyond what a fresh child has.
-
-    Pages of mapped files are not counted: they are the data, which all workers share.
-    """
-    own = max(_anonymous(pid) - base, 0)
-    return own + sum(_used(started, 0) for started in _children_of(pid))
-
-
-def _anonymous(pid: int) -> int:
-    return _status(str(pid), "RssAnon")
-
-
-def _status(pid: str, name: str) -> int:
-    """Return a line of /proc/PID/status in bytes, 0 where there is none: macOS, or a process that has ended."""
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1]) << 10
-    return 0
-
-
-def _children_of(pid: int) -> set[int]:
-    found: set[int] = set()
-    with suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):
-                found.update(map(int, (thread / "children").read_text().split()))
-    return found
-
-
-def _oom_kills() -> int:
-    """Return how often the system has killed a process for want of memory since it was started."""
-    with suppress(OSError):
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0
-
-
-def _prctl(option: int, value: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

@@ -69,7 +69,7 @@ def predict(  # noqa: PLR0913  # a command line may have many options
 
     opened = RunFolder(folder)
     schema = opened.schema()
-    use_jar(weka_jar or opened.request.weka_jar)
+    use_jar(weka_jar)  # not what the folder names: a jar is code
     saved = saving.saved_in(folder)
     if saved.reason is not None:
         complain(f"{saved.path} is a pickle: {saving.RUNS_CODE}.")
@@ -82,6 +82,8 @@ def predict(  # noqa: PLR0913  # a command line may have many options
         if proba:
             found = zip(learner.classes_, learner.predict_proba(rows).T, strict=True)
             columns |= {f"p({name})": column for name, column in found}
+    except InputError:
+        raise
     except Exception as error:  # noqa: BLE001  # of foreign code: values are missing that never were in training, ...
         raise InputError(
             f"{data} must be rows that the learner can predict, got {one_line(error).rstrip('.')}."
@@ -106,15 +108,16 @@ def learners(
 ) -> None:
     """List the learners of a portfolio, and those of it that cannot be used here."""
     from pydaub.data import Column, Schema
-    from pydaub.learners import passed_over, portfolio
+    from pydaub.learners import portfolio
     from pydaub.learners.weka.jar import use_jar
 
     use_jar(weka_jar)
     usual = Schema("matrix", str(task), 2, (Column("a", "numeric"), Column("b", "numeric")), (0, 1))  # type: ignore[arg-type]  # one of the two
-    found = [(learner.name, learner.description) for learner in portfolio(spec, usual).values()]
+    left_out: dict[str, str] = {}
+    found = [(learner.name, learner.description) for learner in portfolio(spec, usual, left_out).values()]
     if as_json:
         typer.echo(json.dumps(dict(found)))
     else:
         print_learners(console(), found)
-        for name, reason in passed_over(spec, usual).items():
-            complain(f"Passed over: {name}, since {reason}")
+    for name, reason in left_out.items():
+        complain(f"{name} is left out: {reason}")

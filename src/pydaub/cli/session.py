@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +20,8 @@ from pydaub.engines.processes import ProcessEngine, available_memory, check_limi
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
 from pydaub.journal import Journal, read
-from pydaub.learners import PAPER, passed_over, portfolio
-from pydaub.learners.weka.jar import use_jar
+from pydaub.learners import PAPER, portfolio
+from pydaub.learners.weka.jar import VARIABLE, use_jar
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated
 from pydaub.run import Result, run
@@ -93,7 +94,7 @@ def resume(path: Path, options: Options, weka_jar: str | None = None) -> None:
     """Go on with a run; WEKA's jar may have moved."""
     leave_on_termination()
     folder = RunFolder(path)
-    use_jar(weka_jar or folder.request.weka_jar)
+    use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
     _check(folder.request, options)
     task, strategy = _task(folder.request, folder.data(), options)
     carry(folder, task, strategy, options)
@@ -217,7 +218,8 @@ def _check(request: Request, options: Options) -> None:
 def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Strategy]:
     if request.scoring is not None:
         check_scoring_fits(data, request.scoring)
-    learners = portfolio(request.learners, data.schema)
+    left_out: dict[str, str] = {}
+    learners = portfolio(request.learners, data.schema, left_out)
     schedule, note = schedule_for(data.full_size, request.first_size, request.ratio)
     strategy = strategy_named(request.strategy, learners, schedule)
     if request.cv is not None and request.cv > schedule.sizes[0]:
@@ -225,7 +227,7 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
             f"`--cv` must be at most the {schedule.sizes[0]} rows of the first size, got {request.cv} folds."
         )
     if not options.quiet:
-        for line in (*data.notes, *([note] if note else []), *_passed_over(request.learners, data)):
+        for line in (*data.notes, *([note] if note else []), *_told_left_out(left_out)):
             complain(line)
     task = Task(
         data,
@@ -240,10 +242,10 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
     return task, strategy
 
 
-def _passed_over(learners: str, data: Prepared) -> list[str]:
-    """Return a line for the learners of WEKA that this one does not have."""
-    names = [name for name in passed_over(learners, data.schema) if name.startswith(PAPER)]
-    return [f"Passed over, since this WEKA has no such class: {', '.join(names)}."] if names else []
+def _told_left_out(left_out: Mapping[str, str]) -> list[str]:
+    """Return a line for the learners of WEKA that cannot be used; of the default ones that is nothing new."""
+    names = [name for name in left_out if name.startswith(PAPER)]
+    return [f"Left out: {', '.join(names)}. `pydaub learners weka` says why."] if names else []
 
 
 def _show_data(data: Prepared) -> None:

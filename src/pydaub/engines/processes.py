@@ -49,6 +49,7 @@ class ProcessEngine:
         except BaseException:
             self.close()
             raise
+        self._warm = {name for name, learner in task.learners.items() if is_warm(learner.estimator)}
         self._going_on = {name for name, learner in task.learners.items() if self._goes_on(learner.estimator)}
 
     def _goes_on(self, estimator: Any) -> bool:  # noqa: ANN401
@@ -85,7 +86,8 @@ class ProcessEngine:
             "size": allocation.size,
             "above": self.bench.best_score(self._task.data.full_size, allocation.size),
         }
-        self._running[self._nursery.begin(arguments, self._limits)] = allocation
+        key = self._nursery.begin(arguments, self._limits, again=allocation.learner in self._warm)
+        self._running[key] = allocation
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
         """Wait for a worker to end, at most so many seconds."""
@@ -161,6 +163,11 @@ def _parts(estimator: Any) -> list[Any]:  # noqa: ANN401
     """Return an estimator and those within it."""
     inner = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
     return [estimator, *(part for part in inner if hasattr(part, "fit"))]
+
+
+def is_warm(estimator: Any) -> bool:  # noqa: ANN401
+    """Whether the next training of such learners should find the process as it was left: with its JVM started."""
+    return any(getattr(part, "runs_in_jvm", False) for part in _parts(estimator))
 
 
 def _outcome(ended: Ended, limits: Limits) -> Outcome:

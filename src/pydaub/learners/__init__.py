@@ -29,7 +29,6 @@ __all__ = [
     "encoded",
     "from_file",
     "listed",
-    "passed_over",
     "portfolio",
     "recipes",
     "regression",
@@ -39,13 +38,18 @@ DEFAULT: Final = "sklearn"
 PAPER: Final = "weka"
 
 
-def portfolio(spec: Any, schema: Schema) -> Portfolio:  # noqa: ANN401  # text, a list of items, or what `listed` takes
+def portfolio(
+    spec: Any,  # noqa: ANN401  # text, a list of items, or what `listed` takes
+    schema: Schema,
+    left_out: dict[str, str] | None = None,
+) -> Portfolio:
     """Return the learners that `spec` names, in its order, each once.
 
     `spec` is text with commas or a list. An item is `sklearn` (the default portfolio), `weka` (the paper's), a
     learner's name, a pattern such as `forest-*`, a Python file, or one of these with a minus in front, which takes
     learners out again: out of the default portfolio where nothing was named before. A list may hold learners and
-    (name, estimator) pairs too. Optional packages are imported only for the learners that are left.
+    (name, estimator) pairs too. Optional packages are imported only for the learners that are left. `left_out`, if
+    given, is filled with those that are meant and cannot be used here or on such rows, and why.
 
     >>> from pydaub.data.schema import Schema
     >>> list(portfolio("knn-*, -knn-1, tree", Schema("matrix", "classification", 2, classes=(0, 1))))
@@ -59,7 +63,9 @@ def portfolio(spec: Any, schema: Schema) -> Portfolio:  # noqa: ANN401  # text, 
         return listed(spec)
     else:
         items = list(spec)
-    chosen = _chosen(items, schema)
+    chosen, lacking = _chosen(items, schema)
+    if left_out is not None:
+        left_out.update(lacking)
     if not chosen:
         raise InputError(
             f"`learners` must name at least one learner, got {spec!r}. Write sklearn for the default ones."
@@ -67,34 +73,37 @@ def portfolio(spec: Any, schema: Schema) -> Portfolio:  # noqa: ANN401  # text, 
     return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
 
 
-def _chosen(items: list[Any], schema: Schema) -> dict[str, Recipe | Learner]:
+def _chosen(items: list[Any], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
+    """Return those that are meant and can be used, and those that are meant and cannot, with the reasons."""
     chosen: dict[str, Recipe | Learner] = {}
+    lacking: dict[str, str] = {}
     for index, item in enumerate(items):
         if isinstance(item, str) and item.startswith("-"):
-            chosen = chosen or ({} if index else _usable(recipes(schema), schema))
-            for name in _matching(item[1:], chosen):
-                del chosen[name]
+            if not index:
+                chosen, lacking = _divided(recipes(schema), schema)
+            for name in _matching(item[1:], [*chosen, *lacking]):
+                chosen.pop(name, None)
+                lacking.pop(name, None)
             continue
         if _is_file(item) and item in items[:index]:
             continue  # its learners would be new ones of the same names
-        for name, found in _meant(item, schema).items():
+        usable, obstacles = _meant(item, schema)
+        lacking |= obstacles
+        for name, found in usable.items():
             if chosen.setdefault(name, found) is not found:
                 raise InputError(f"Each learner must have a name of its own, got {name!r} twice. Rename one.")
-    return chosen
+    return chosen, lacking
 
 
-def _meant(item: Any, schema: Schema) -> Mapping[str, Recipe | Learner]:  # noqa: ANN401  # the same
+def _meant(item: Any, schema: Schema) -> tuple[Mapping[str, Recipe | Learner], dict[str, str]]:  # noqa: ANN401  # the same
     if _is_file(item):
-        return from_file(item, schema)
+        return from_file(item, schema), {}
     if not isinstance(item, str):
-        return listed([item])
-    found = _named(item, schema)
-    usable = _usable(found, schema)
-    if not usable or item in found:
-        reasons = [reason for recipe in found.values() if (reason := recipe.obstacle(schema))]
-        if reasons:
-            raise InputError(f"`learners` must be such as can be used, got {item!r}, but {reasons[0]}")
-    return usable
+        return listed([item]), {}
+    usable, obstacles = _divided(_named(item, schema), schema)
+    if obstacles and (not usable or item in obstacles):
+        raise InputError(f"`learners` must be such as can be used, got {item!r}, but {next(iter(obstacles.values()))}")
+    return usable, obstacles
 
 
 def _named(item: str, schema: Schema) -> dict[str, Recipe]:
@@ -108,23 +117,13 @@ def _named(item: str, schema: Schema) -> dict[str, Recipe]:
     return known if item == PAPER else {name: known[name] for name in _matching(item, known)}
 
 
-def passed_over(spec: str, schema: Schema) -> dict[str, str]:
-    """Return the learners that text means and that cannot be used here or on such rows, and why."""
-    found: dict[str, str] = {}
-    for item in (part.strip() for part in spec.split(",") if part.strip()):
-        if item.startswith("-"):
-            found = {name: reason for name, reason in found.items() if not fnmatchcase(name, item[1:])}
-        elif not _is_file(item):
-            found |= {name: recipe.obstacle(schema) for name, recipe in _named(item, schema).items()}
-    return {name: reason for name, reason in found.items() if reason}
-
-
 def _is_file(item: object) -> bool:
     return isinstance(item, Path) or (isinstance(item, str) and item.endswith(".py"))
 
 
-def _usable(known: Mapping[str, Recipe], schema: Schema) -> dict[str, Recipe | Learner]:
-    return {name: recipe for name, recipe in known.items() if not recipe.obstacle(schema)}
+def _divided(known: Mapping[str, Recipe], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
+    obstacles = {name: reason for name, recipe in known.items() if (reason := recipe.obstacle(schema))}
+    return {name: recipe for name, recipe in known.items() if name not in obstacles}, obstacles
 
 
 def _matching(item: str, names: Iterable[str]) -> list[str]:

@@ -49,6 +49,11 @@ def test_a_jar_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
     assert use_jar(None) == os.environ[VARIABLE]  # what was said before holds
 
 
+def test_versions_are_as_weka_itself_calls_them(tmp_path: Path) -> None:
+    use_jar(str(made_jar(tmp_path / "weka.jar", "3-9-8-SNAPSHOT")))
+    assert jar().version == "3.9.8-SNAPSHOT"
+
+
 def test_a_jar_that_has_changed_is_read_again(tmp_path: Path) -> None:
     path = made_jar(tmp_path / "weka.jar", "3-8-6")
     use_jar(str(path))

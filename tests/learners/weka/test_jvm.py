@@ -11,6 +11,7 @@ import pytest
 
 from faulty import InTheJvm
 from pydaub import Allocation, Failure, Measurement, Outcome
+from pydaub.child import MEMORY_VARIABLE
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation import Task
@@ -18,7 +19,6 @@ from pydaub.learners import Learner
 from pydaub.learners.weka import jvm
 from pydaub.learners.weka.classifier import WekaClassifier
 from pydaub.nursery import Limits
-from pydaub.worker import MEMORY_VARIABLE
 from tables import collected
 from weka_here import needs_weka
 
@@ -65,8 +65,8 @@ def test_a_full_heap_is_a_failure_for_want_of_memory(tmp_path: Path) -> None:
 
 
 def test_a_forest_that_outgrows_its_heap_is_one_too(tmp_path: Path) -> None:
-    forest = WekaClassifier("weka.classifiers.trees.RandomForest", "-I 2000")
-    outcome, _ = evaluated(forest, tmp_path, Limits(300.0, 130 * MB), size=DATA.full_size)
+    forest = WekaClassifier("weka.classifiers.trees.RandomForest", "-I 5000")
+    outcome, _ = evaluated(forest, tmp_path, Limits(300.0, 100 * MB), size=3000)
     assert isinstance(outcome, Failure)
     assert outcome.kind == "memory"
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from pydaub.learners.weka import jvm
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.rows import attributes, doubles, taken, unique
+from pydaub.learners.weka.rows import attributes, doubles, taken, with_last
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pydaub.learners.base import Labels, RandomState, Rows
-    from pydaub.learners.weka.model import Model
+    from pydaub.learners.weka.rows import Attribute
 
 LARGEST_SEED = (1 << 31) - 1  # a Java int
 
@@ -36,6 +36,9 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
     `random_state` sets the seed of classes that take one, unless `options` does; with None WEKA's own default counts.
     `n_jobs` is how many threads the JVM may use; the first fit or prediction of a process, which starts it, decides.
     """
+
+    runs_in_jvm = True  # so that its process is used again (engines/processes.py)
+    predicts_by_probability = True  # so that it is asked once, not twice (metrics.py)
 
     def __init__(
         self,
@@ -62,18 +65,18 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         check_consistent_length(X, y)
         weights = np.ones(len(y)) if sample_weight is None else self._weights(sample_weight, X)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        classes, codes = np.unique(y, return_inverse=True)
         counts = np.bincount(codes, weights)
         if (counts > 0).sum() < 2:  # noqa: PLR2004  # WEKA wants a choice
             raise ValueError(f"{self.class_name} needs at least two classes to choose from, got one class.")
-        self.shares_ = counts / counts.sum()
-        self.columns_ = attributes(X, self.categorical_features)
-        rows = np.column_stack([doubles(X, self.columns_), codes])[weights > 0]
+        columns = attributes(X, self.categorical_features)
+        rows = with_last(doubles(X, columns), codes)
+        if not weights.all():
+            rows, weights = rows[weights > 0], weights[weights > 0]
         jvm.start(self.n_jobs)
-        weighted = len(set(weights[weights > 0])) > 1
-        self._kept = b""
-        self._model: Model | None = jvm.called(lambda: self._trained(rows, weights[weights > 0], weighted=weighted))
-        self.weka_version_ = jar().version
+        kept = jvm.called(lambda: self._trained(columns, [str(label) for label in classes], rows, weights))
+        self.classes_, self.shares_, self.columns_ = classes, counts / counts.sum(), columns
+        self.kept_, self.weka_version_ = kept, jar().version
         return self
 
     def _check_parameters(self) -> None:
@@ -93,7 +96,13 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("`sample_weight` must not be negative.")
         return weights
 
-    def _trained(self, rows: NDArray[np.float64], weights: NDArray[np.float64], *, weighted: bool) -> Model:
+    def _trained(
+        self,
+        columns: Sequence[Attribute],
+        classes: Sequence[str],
+        rows: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> bytes:
         from pydaub.learners.weka.crossing import header  # noqa: PLC0415  # needs JPype
         from pydaub.learners.weka.model import Model, classifier_named, weighs  # noqa: PLC0415  # the same
 
@@ -103,10 +112,9 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         elif self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         classifier = classifier_named(self.class_name, self.options, seed)
-        if weighted and not weighs(classifier):
+        if np.ptp(weights) > 0 and not weighs(classifier):
             raise ValueError(f"{self.class_name} does not heed sample weights.")
-        head = header(self.columns_, unique(str(label) for label in self.classes_))
-        return Model(classifier, head).trained(rows, weights)
+        return Model(classifier, header(columns, classes)).trained(rows, weights).to_bytes()
 
     def predict_proba(self, X: Rows) -> NDArray[np.float64]:  # scikit-learn's signature
         """Return the probability of each class, in the order of `classes_`."""
@@ -119,30 +127,24 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(found, axis=1)]
 
     def _distributions(self, X: Rows) -> NDArray[np.float64]:
-        check_is_fitted(self, "classes_")
-        rows = doubles(taken(self, X, reset=False), self.columns_)
+        check_is_fitted(self, "kept_")
+        X = taken(self, X, reset=False)
+        if jar().version != self.weka_version_:
+            raise ValueError(
+                f"it was trained with WEKA {self.weka_version_} and needs that, got {jar().version}."
+                " Name its jar with `--weka-jar` or in PYDAUB_WEKA_JAR."
+            )
         jvm.start(self.n_jobs)
-        found = np.nan_to_num(jvm.called(lambda: self._living().distributions(rows)))
+        found = jvm.called(lambda: self._asked(doubles(X, self.columns_)))
+        found = np.nan_to_num(found, posinf=0.0, neginf=0.0).clip(0.0)  # some are not quite probabilities
         found[found.sum(axis=1) <= 0] = self.shares_
         return found
 
-    def _living(self) -> Model:
-        """Return the Java objects, made again from what was kept of them where this was loaded."""
-        if self._model is None:
-            from pydaub.learners.weka.model import Model  # noqa: PLC0415  # needs JPype
+    def _asked(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ask the Java object, made anew each time: IBk and others learn from the rows that they are asked about."""
+        from pydaub.learners.weka.model import Model  # noqa: PLC0415  # needs JPype
 
-            if jar().version != self.weka_version_:
-                raise ValueError(f"it was trained with WEKA {self.weka_version_} and needs that, got {jar().version}.")
-            self._model = Model.from_bytes(self._kept)
-        return self._model
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if state.get("_model") is not None:
-            state["_kept"] = jvm.called(self._living().to_bytes)
-        if "_model" in state:
-            state["_model"] = None
-        return state
+        return Model.from_bytes(self.kept_).distributions(rows)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own type
         tags = super().__sklearn_tags__()

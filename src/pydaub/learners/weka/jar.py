@@ -64,7 +64,7 @@ def _read(paths: tuple[str, ...], _changed: tuple[int, ...]) -> Jar:
                 names = archive.namelist()
                 classes.update(name[:-6].replace("/", ".") for name in names if name.endswith(".class"))
                 if VERSION in names:
-                    version = archive.read(VERSION).decode().strip().replace("-", ".")
+                    version = archive.read(VERSION).decode().strip().replace("-", ".", 2)  # 3-9-8-SNAPSHOT
         except (OSError, BadZipFile) as error:
             raise InputError(f"`--weka-jar` and {VARIABLE} must name WEKA's jar, got {path!r}: {error}.") from None
     if not version:

@@ -6,7 +6,9 @@ It writes nothing to the terminal, leaves signals to Python, and cannot follow t
 from __future__ import annotations
 
 import os
+import shlex
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pydaub.errors import InputError
@@ -18,13 +20,15 @@ except ImportError:  # `start` says what to do
     jpype = None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Java: TypeAlias = Any  # a class or an object of Java's: JPype has no types for them
 T = TypeVar("T")
 
 MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # the bytes that a worker may use; `worker.py` sets it
 HEAP: Final = 0.75  # the heap's share of them; the JVM itself and our arrays need the rest
+LEAST_HEAP: Final = 8 << 20  # with less a JVM ends the process instead of saying so
+SAID: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 STACK: Final = 64 << 20  # some classes recurse once for each row or for each level of a tree
 ARGUMENTS: Final = (
     "-Xrs",  # Ctrl-C and termination are Python's business
@@ -50,13 +54,24 @@ def start(threads: int | None = None) -> None:
             _check_ours()
             return
         memory = os.environ.get(MEMORY_VARIABLE, "")
-        limits = [f"-Xmx{int(HEAP * int(memory)) >> 10}k"] if memory else []
+        limits = [f"-Xmx{max(int(HEAP * int(memory)), LEAST_HEAP) >> 10}k"] if memory else []
         limits += [f"-XX:ActiveProcessorCount={threads}"] if threads is not None and threads > 0 else []
-        jpype.startJVM(*ARGUMENTS, *limits, classpath=list(jar().paths), interrupt=False)
+        with _said_by_nobody() as said:
+            jpype.startJVM(*said, *ARGUMENTS, *limits, classpath=list(jar().paths), interrupt=False)
         _started_in.append(os.getpid())
         stream = java("java.io.PrintStream")(java("java.io.OutputStream").nullOutputStream())
         java("java.lang.System").setOut(stream)
         java("java.lang.System").setErr(stream)
+
+
+@contextmanager
+def _said_by_nobody() -> Iterator[list[str]]:
+    """Give the arguments of the environment, and hide them from the JVM: it would print that it has seen them."""
+    hidden = {name: os.environ.pop(name) for name in SAID if name in os.environ}
+    try:
+        yield [argument for said in hidden.values() for argument in shlex.split(said)]
+    finally:
+        os.environ.update(hidden)
 
 
 def _check_ours() -> None:
@@ -121,6 +136,8 @@ def _translated(error: Java) -> Exception:
     text = told if name == "java.lang.Exception" else f"{name.rpartition('.')[2]}: {told}"
     if name == "java.lang.OutOfMemoryError":
         return MemoryError(f"{message} of the JVM, {java('java.lang.Runtime').getRuntime().maxMemory() >> 20:,} MB")
+    if name == "java.lang.InstantiationException":
+        return ValueError("this class is abstract: it is there for others to build on.")
     if name == "java.lang.StackOverflowError":
         return RecursionError("the JVM's stack is full: this class recurses too deeply")
     unexpected = isinstance(error, (java("java.lang.RuntimeException"), java("java.lang.Error")))

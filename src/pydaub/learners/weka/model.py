@@ -12,6 +12,7 @@ import numpy as np
 from pydaub.learners.weka.crossing import distributions, instances
 from pydaub.learners.weka.jar import jar
 from pydaub.learners.weka.jvm import java
+from pydaub.learners.weka.rows import with_last
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pydaub.learners.weka.jvm import Java
 
 AT_ONCE: Final = 1 << 16  # rows to predict: what is in Java's memory at a time
+SEED_SETTERS: Final = ("setSeed", "setRandomSeed", "setClusteringSeed")  # whichever a class has
 KNOWN_TYPES: Final = "weka.**;java.lang.**;java.util.**;java.text.**;java.math.**;!*"  # what a kept model is made of
 
 
@@ -41,8 +43,8 @@ class Model:
         parts = []
         for at in range(0, len(rows), AT_ONCE):
             some = rows[at : at + AT_ONCE]
-            unknown = np.column_stack([some, np.full(len(some), np.nan)])
-            parts.append(distributions(self.classifier, instances(self.header, unknown, np.ones(len(some)))))
+            unknown = instances(self.header, with_last(some, np.full(len(some), np.nan)), np.ones(len(some)))
+            parts.append(distributions(self.classifier, unknown))
         return np.vstack(parts)
 
     def to_bytes(self) -> bytes:
@@ -62,7 +64,15 @@ class Model:
         # Java looks for classes where its caller comes from. Through reflection that is JPype, which stands where WEKA
         # does; called directly it would be nobody.
         read = stream.getClass().getMethod("readObject")
-        return cls(read.invoke(stream), read.invoke(stream))
+        try:
+            return cls(read.invoke(stream), read.invoke(stream))
+        except jpype.JException as error:
+            if "filter status: REJECTED" in str(error.getCause()):
+                raise ValueError(
+                    "it must be made of objects of WEKA and of plain Java alone to be kept, got others: they are not"
+                    " read back, since that could run code."
+                ) from None
+            raise
 
 
 def weighs(classifier: Java) -> bool:
@@ -80,9 +90,14 @@ def classifier_named(class_name: str, options: str | Sequence[str], seed: int | 
         raise ValueError(f"`class_name` must be a class of WEKA {jar().version}, got {class_name!r}.{hint}")
     utils, kind = java("weka.core.Utils"), java("weka.classifiers.Classifier")
     given = [str(part) for part in (utils.splitOptions(options) if isinstance(options, str) else options)]
-    if seed is not None and (flag := _seed_flag(class_name)) and flag not in given[: _own(given)]:
-        given = [flag, str(seed), *given]
-    return utils.forName(kind.class_, class_name, jpype.JArray(jpype.JString)(given))
+    made = utils.forName(kind.class_, class_name, jpype.JArray(jpype.JString)(given))
+    if seed is not None and not _seed_flags(made) & set(given[: _own(given)]):
+        # J48 and PART have a use for one with that option only, and newer ones refuse it otherwise.
+        use = not hasattr(made, "getReducedErrorPruning") or made.getReducedErrorPruning()
+        for setter in SEED_SETTERS:
+            if use and hasattr(made, setter):
+                getattr(made, setter)(seed)
+    return made
 
 
 def _own(options: Sequence[str]) -> int:
@@ -90,17 +105,12 @@ def _own(options: Sequence[str]) -> int:
     return options.index("--") if "--" in options else len(options)
 
 
-def _seed_flag(class_name: str) -> str | None:
-    """Return the option that sets the class's seed, as its own list of options tells."""
-    made = java(class_name)()
-    if not isinstance(made, java("weka.core.OptionHandler")):
-        return None
-    listed = made.listOptions()
-    while listed.hasMoreElements():
+def _seed_flags(classifier: Java) -> set[str]:
+    """Return the options of a class that speak of a seed; a person who typed one has chosen."""
+    found = set()
+    listed = classifier.listOptions() if hasattr(classifier, "listOptions") else None
+    while listed is not None and listed.hasMoreElements():
         option = listed.nextElement()
-        if not str(option.name()):  # the heading of the options of a classifier within
-            return None
-        about = f"{option.synopsis()} {option.description()}".lower()
-        if "seed" in about and int(option.numArguments()) == 1:
-            return f"-{option.name()}"
-    return None
+        if "seed" in f"{option.synopsis()} {option.description()}".lower():
+            found.add(f"-{option.name()}")
+    return found

@@ -29,13 +29,14 @@ class Attribute(NamedTuple):
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Return the names, with a number behind those that came before: WEKA wants each once."""
-    seen: dict[str, int] = {}
-    found = []
+    """Return the names, with a number behind those that were there before: WEKA wants each once."""
+    found: dict[str, None] = {}
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        number, free = 2, name
+        while free in found:
+            free, number = f"{name} ({number})", number + 1
+        found[free] = None
+    return list(found)
 
 
 def taken(estimator: Estimator, X: Rows, *, reset: bool) -> Rows:
@@ -47,14 +48,14 @@ def taken(estimator: Estimator, X: Rows, *, reset: bool) -> Rows:
         if not len(X) or not X.shape[1]:
             what = "sample(s)" if not len(X) else "feature(s)"
             raise ValueError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
-        return X
+        return X.infer_objects()  # numbers that came as objects are numbers
     return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
 
 def attributes(X: Rows, categorical_features: Any) -> tuple[Attribute, ...]:  # noqa: ANN401  # as the estimator's
     """Return what the columns are. Categories that a frame declares are there though no row may have them."""
     named = hasattr(X, "columns")
-    names = unique([str(name) for name in X.columns] if named else [f"x{index}" for index in range(X.shape[1])])
+    names = [str(name) for name in X.columns] if named else [f"x{index}" for index in range(X.shape[1])]
     nominal = _nominal(X, categorical_features)
     columns = (X.iloc[:, index] if named else X[:, index] for index in range(X.shape[1]))
     return tuple(
@@ -90,8 +91,8 @@ def _nominal(X: Rows, wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401  # the 
 
 
 def _is_number(dtype: Any) -> bool:  # noqa: ANN401  # of numpy or pandas
-    if pd.api.types.is_datetime64_any_dtype(dtype):
-        raise ValueError("columns must be numbers, truth values, text or categories, got dates. Make them numbers.")
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        raise ValueError(f"columns must be numbers, truth values, text or categories, got {dtype}. Make them numbers.")
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
@@ -115,6 +116,13 @@ def doubles(X: Rows, columns: tuple[Attribute, ...]) -> NDArray[np.float64]:
         given = X.iloc[:, index] if named else X[:, index]
         rows[:, index] = _numbers(given, column.name) if column.categories is None else _codes(given, column.categories)
     return rows
+
+
+def with_last(rows: NDArray[np.float64], column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return rows with one more column, copied once."""
+    wider = np.empty((len(rows), rows.shape[1] + 1))
+    wider[:, :-1], wider[:, -1] = rows, column
+    return wider
 
 
 def _numbers(column: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401  # the same
