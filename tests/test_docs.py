@@ -13,9 +13,13 @@ from typer.main import get_command
 
 from cli.commands import call, numbers, written
 from pydaub.cli import app
+from pydaub.data.schema import Column, Schema
+from pydaub.learners import recipes
+from pydaub.learners.weka.table import WEKA
+from weka_here import needs_weka
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/guide.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/guide.md", pytest.param("docs/weka.md", marks=needs_weka)]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -66,6 +70,19 @@ def test_every_file_is_on_the_map() -> None:
         if path.name != "__init__.py":
             assert path.name in architecture, path
             assert path.stem in readme, path
+
+
+def test_the_page_on_weka_lists_the_41_as_they_are() -> None:
+    page = (ROOT / "docs/weka.md").read_text()
+    lines = re.findall(r"^\| (\d+) \| `(\S+)` \| (\S+) \| `?(.*?)`? \| (\w+) \| `(\S+)` \|", page, flags=re.MULTILINE)
+    kernels = "weka.classifiers.functions.supportVector."
+    made = [recipe.make() for recipe in WEKA]
+    assert [(name, class_name, options) for _, name, class_name, options, _, _ in lines] == [
+        (recipe.name, each.class_name.removeprefix("weka.classifiers."), each.options.replace(kernels, "..."))
+        for recipe, each in zip(WEKA, made, strict=True)
+    ]
+    known = recipes(Schema("matrix", "classification", 1, (Column("a", "numeric"),), (0, 1)))
+    assert {closest for *_, closest in lines} <= set(known)
 
 
 def test_links_lead_somewhere() -> None:

@@ -22,7 +22,9 @@ Timeout = Annotated[str | None, typer.Option(help="The most time for one trainin
 Memory = Annotated[
     str | None, typer.Option(help="The most memory for one learner: 500MB, 2GB.  [default: its share of 80 %]")
 ]
-WekaJar = Annotated[str | None, typer.Option(help="WEKA's jar, for the learners of weka.  [default: Debian's]")]
+WekaJar = Annotated[
+    str | None, typer.Option(help="WEKA's jar, for the learners of weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 

@@ -517,15 +517,6 @@ except MemoryError as error:
     assert re.fullmatch(r"(Java heap space|GC overhead limit exceeded) of the JVM, (29|30) MB\n", done.stdout), done
 
 
-def test_a_deep_recursion_has_room() -> None:
-    """A tree that takes one row off at each level is as deep as there are rows."""
-    count = 4000
-    X = np.arange(count, dtype=float)[:, None]
-    y = (np.arange(count) % 2).astype(str)
-    fitted = WekaClassifier("weka.classifiers.trees.RandomTree", "-K 1").fit(X, y)
-    assert fitted.score(X, y) == 1.0
-
-
 def test_a_forked_process_is_told_what_is_wrong() -> None:
     done = ran("""
 import os, sys

@@ -49,6 +49,25 @@ def test_the_worker_and_the_jvm_speak_of_the_same_variable() -> None:
     assert jvm.MEMORY_VARIABLE == MEMORY_VARIABLE
 
 
+def test_a_recursion_has_room_that_python_itself_would_not_give_it() -> None:
+    """Deep trees are trained and kept by recursion; 8 MB, a usual thread's stack, are too few for this."""
+
+    def nested(depth: int) -> int:
+        held = jvm.java("java.util.ArrayList")()
+        for _ in range(depth):
+            outer = jvm.java("java.util.ArrayList")()
+            outer.add(held)
+            held = outer
+        buffer = jvm.java("java.io.ByteArrayOutputStream")()
+        jvm.java("java.io.ObjectOutputStream")(buffer).writeObject(held)
+        return int(buffer.size())
+
+    jvm.start()
+    assert jvm.called(lambda: nested(20_000)) > 20_000
+    with pytest.raises(RecursionError, match="the JVM's stack is full"):
+        jvm.called(lambda: nested(400_000))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_it_has_the_memory_and_the_threads_that_the_worker_was_given(threads: int, tmp_path: Path) -> None:
     _, fitted = evaluated(InTheJvm("tell"), tmp_path, Limits(60.0, 400 * MB), threads=threads)
