@@ -67,9 +67,12 @@ def portfolio(
     if left_out is not None:
         left_out.update(lacking)
     if not chosen:
-        raise InputError(
-            f"`learners` must name at least one learner, got {spec!r}. Write sklearn for the default ones."
+        why = (
+            f"but {next(iter(lacking.values()))}"
+            if lacking
+            else "which names none. Write sklearn for the default ones."
         )
+        raise InputError(f"`learners` must name at least one learner that can be used, got {spec!r}, {why}")
     return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
 
 
@@ -101,8 +104,9 @@ def _meant(item: Any, schema: Schema) -> tuple[Mapping[str, Recipe | Learner], d
     if not isinstance(item, str):
         return listed([item]), {}
     usable, obstacles = _divided(_named(item, schema), schema)
-    if obstacles and (not usable or item in obstacles):
-        raise InputError(f"`learners` must be such as can be used, got {item!r}, but {next(iter(obstacles.values()))}")
+    if item in obstacles or (item == PAPER and not usable):  # a pattern passes over what cannot be used
+        reason = obstacles.get(item) or next(iter(obstacles.values()))
+        raise InputError(f"`learners` must be such as can be used, got {item!r}, but {reason}")
     return usable, obstacles
 
 

@@ -81,7 +81,7 @@ def test_what_cannot_be_meant_is_refused(spec: str, schema: Schema, message: str
 def test_without_weka_asking_for_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "/nowhere/weka.jar")
     for spec in ("weka", "weka-j48", "weka-j*"):
-        with pytest.raises(InputError, match=rf"such as can be used, got '{re.escape(spec)}', but "):
+        with pytest.raises(InputError, match=rf"can be used, got '{re.escape(spec)}', but `--weka-jar`"):
             portfolio(spec, TWO)
     assert len(portfolio("sklearn", TWO)) > 40
 
