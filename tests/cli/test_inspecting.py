@@ -223,7 +223,7 @@ def test_the_portfolio_is_listed() -> None:
 def test_learners_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "got 'forrest-20'. Did you mean forest-20" in refused("learners", "forrest-20")
-    assert "must name at least one learner, got ','." in refused("learners", ",")
+    assert "must name at least one learner that can be used, got ','" in refused("learners", ",")
     assert "must name a readable Python file, got nowhere.py: No such file" in refused("learners", "nowhere.py")
     Path("boom.py").write_text("\n\nraise ValueError('boom')\n")
     assert "boom.py, line 3 must run without an error, got ValueError: boom." in refused("learners", "boom.py")

@@ -324,7 +324,7 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--learners", "forrest-20"), "got 'forrest-20'. Did you mean forest-20"),
-        (("--learners", ""), "`learners` must name at least one learner, got ''."),
+        (("--learners", ""), "`learners` must name at least one learner that can be used, got ''"),
         (("--learners", "tree,-tree"), "`learners` must name at least one learner"),
         (("--learners", "nowhere.py"), "must name a readable Python file, got nowhere.py: No such file or directory."),
         (("--scoring", "acuracy"), "got 'acuracy'. Did you mean accuracy"),
