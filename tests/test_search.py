@@ -254,8 +254,11 @@ def test_columns_with_names_that_are_no_text_are_named_alike_in_fitting_and_pred
 
 def test_text_in_an_array_of_objects_is_taken_by_the_portfolio() -> None:
     X, y = frame("pandas")
-    found = search("tree,logistic").fit(X, y)
-    assert found.best_score_ > 0.85
+    for rows in (X, X.to_numpy(dtype=object)):
+        found = search("tree,logistic").fit(rows, y)
+        assert found.best_score_ > 0.85
+        assert found.score(rows, y) > 0.85
+        assert found.predict_proba(rows).shape == (len(y), 2)
     numbers = IRIS[0].astype(object)
     assert search().fit(numbers, IRIS[1]).best_learner_ == "bayes"
 

@@ -107,6 +107,7 @@ class RunFolder:
             about = json.loads((path / ABOUT).read_text())
             known = {name.name for name in fields(Request)}
             asked = {name: value for name, value in about["request"].items() if name in known}
+            self.versions = dict(about.get("versions", {}))
             self.request = Request(**{**asked, "drop": tuple(asked.get("drop", ()))})
             _check_types(self.request)
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -417,7 +417,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if getattr(getattr(X, "dtype", None), "kind", "") == "O":
             with suppress(ValueError):  # text stays what it is
                 X = np.asarray(X, dtype=float)
-        return validate_data(self, X, accept_sparse="csr", dtype=None, ensure_all_finite=False, reset=reset)
+        X = validate_data(self, X, accept_sparse="csr", dtype=None, ensure_all_finite=False, reset=reset)
+        # Text makes a frame, named as `prepare` does it.
+        return pd.DataFrame(X).infer_objects().add_prefix("x") if X.dtype.kind in "OUS" else X
 
     predict = _delegated("predict", "Return the selected learner's predictions.")
     predict_proba = _delegated("predict_proba", "Return the selected learner's probabilities.")

@@ -25,7 +25,7 @@ from pydaub.learners.weka.jar import VARIABLE, use_jar
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated
 from pydaub.run import Result, run
-from pydaub.runfolder import JOURNAL, Request, RunFolder, check_unused, new_path
+from pydaub.runfolder import JOURNAL, Request, RunFolder, check_unused, new_path, versions
 from pydaub.selection import Selection, Where, schedule_for, select, settings_of, strategy_named
 from pydaub.terminal import Display, console, counted, print_columns, print_comparison, print_lines, print_run
 from pydaub.view import Picture
@@ -95,9 +95,20 @@ def resume(path: Path, options: Options, weka_jar: str | None = None) -> None:
     leave_on_termination()
     folder = RunFolder(path)
     use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
+    _check_weka(folder)
     _check(folder.request, options)
     task, strategy = _task(folder.request, folder.data(), options)
     carry(folder, task, strategy, options)
+
+
+def _check_weka(folder: RunFolder) -> None:
+    """Refuse to go on with another WEKA, whose scores would be others."""
+    begun, now = folder.versions.get("weka"), versions().get("weka")
+    if PAPER in folder.request.learners and begun is not None and now is not None and begun != now:
+        raise InputError(
+            f"{folder.path} must go on with the WEKA that it was begun with, {begun}, got {now}."
+            " Name that one with `--weka-jar`."
+        )
 
 
 def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -> None:

@@ -84,7 +84,12 @@ def _chosen(items: list[Any], schema: Schema) -> tuple[dict[str, Recipe | Learne
         if isinstance(item, str) and item.startswith("-"):
             if not index:
                 chosen, lacking = _divided(recipes(schema), schema)
-            for name in _matching(item[1:], [*chosen, *lacking]):
+            out = [name for name in (*chosen, *lacking) if fnmatchcase(name, item[1:])]
+            if not out:
+                raise InputError(
+                    f"`learners` must name what to take out behind it, got {item!r}, which nothing matches."
+                )
+            for name in out:
                 chosen.pop(name, None)
                 lacking.pop(name, None)
             continue

@@ -220,6 +220,28 @@ def test_categories_text_and_truth_values_are_nominal() -> None:
     assert all(column.categories is None for column in numeric.columns_)
 
 
+def test_text_in_an_array_is_nominal_where_that_is_told() -> None:
+    frame, y = mixed()
+    told = WekaClassifier(categorical_features=[0, 2])
+    for rows in (frame.to_numpy(dtype=object), frame.to_numpy(dtype=object).astype(str)):
+        fitted = clone(told).fit(rows, y)
+        assert fitted.score(rows, y) > 0.95
+        assert [column.categories is None for column in fitted.columns_] == [False, True, False]
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        WekaClassifier().fit(frame.to_numpy(dtype=object), y)
+    with pytest.raises(ValueError, match="among the 3 columns"):
+        WekaClassifier(categorical_features=[99]).fit(frame.to_numpy(dtype=object), y)
+
+
+def test_labels_are_written_as_people_write_them() -> None:
+    """RandomForest and others draw their chance from the text of a row too."""
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = WekaClassifier("weka.classifiers.trees.RandomForest", "-I 3")
+    answers = [clone(forest).fit(X, labels).predict_proba(X) for labels in (y, y.astype(float), y.astype(str))]
+    assert np.array_equal(answers[0], answers[1])
+    assert np.array_equal(answers[0], answers[2])
+
+
 def test_numbers_that_came_as_objects_are_numbers() -> None:
     frame, y = mixed()
     fitted = WekaClassifier().fit(frame.astype({"size": object}), y)
@@ -331,7 +353,7 @@ def test_what_was_kept_by_another_weka_is_refused() -> None:
     state = pickle.dumps(WekaClassifier().fit(frame, y))
     again = pickle.loads(state)
     again.weka_version_ = "3.4.1"
-    with pytest.raises(ValueError, match=r"trained with WEKA 3.4.1 and needs that, got 3\."):
+    with pytest.raises(ValueError, match=r"must be the one that this learner was trained with, 3\.4\.1, got 3\."):
         again.predict(frame)
 
 
@@ -342,7 +364,7 @@ def test_a_process_has_one_weka(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, newer)
     with pytest.raises(InputError, match=r"one and the same in a process, got 3\.9\.\d+ where 3\."):
         WekaClassifier().fit(frame, y)
-    with pytest.raises(ValueError, match=r"it was trained with WEKA 3\..* and needs that, got 3\.9"):
+    with pytest.raises(ValueError, match=r"must be the one that this learner was trained with, 3\..*, got 3\.9"):
         fitted.predict(frame)
 
 

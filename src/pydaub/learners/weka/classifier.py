@@ -10,9 +10,10 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 
+from pydaub.errors import InputError
 from pydaub.learners.weka import jvm
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.rows import attributes, doubles, taken, with_last
+from pydaub.learners.weka.rows import attributes, doubles, taken, with_last, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         if not weights.all():
             rows, weights = rows[weights > 0], weights[weights > 0]
         jvm.start(self.n_jobs)
-        kept = jvm.called(lambda: self._trained(columns, [str(label) for label in classes], rows, weights))
+        kept = jvm.called(lambda: self._trained(columns, [written(label) for label in classes], rows, weights))
         self.classes_, self.shares_, self.columns_ = classes, counts / counts.sum(), columns
         self.kept_, self.weka_version_ = kept, jar().version
         return self
@@ -130,8 +131,8 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "kept_")
         X = taken(self, X, reset=False)
         if jar().version != self.weka_version_:
-            raise ValueError(
-                f"it was trained with WEKA {self.weka_version_} and needs that, got {jar().version}."
+            raise InputError(
+                f"WEKA must be the one that this learner was trained with, {self.weka_version_}, got {jar().version}."
                 " Name its jar with `--weka-jar` or in PYDAUB_WEKA_JAR."
             )
         jvm.start(self.n_jobs)

@@ -51,7 +51,9 @@ def jar() -> Jar:
     paths = tuple(part for part in (named or DEBIAN).split(os.pathsep) if part)
     for path in paths:
         if not Path(path).is_file():
-            raise InputError(f"`--weka-jar` and {VARIABLE} must name WEKA's jar, got {path!r}, which is no file.")
+            raise InputError(
+                f"`--weka-jar`, {VARIABLE} or the run must name WEKA's jar, got {path!r}, which is no file."
+            )
     return _read(paths, tuple(Path(path).stat().st_mtime_ns for path in paths))
 
 
@@ -66,10 +68,12 @@ def _read(paths: tuple[str, ...], _changed: tuple[int, ...]) -> Jar:
                 if VERSION in names:
                     version = archive.read(VERSION).decode().strip().replace("-", ".", 2)  # 3-9-8-SNAPSHOT
         except (OSError, BadZipFile) as error:
-            raise InputError(f"`--weka-jar` and {VARIABLE} must name WEKA's jar, got {path!r}: {error}.") from None
+            raise InputError(
+                f"`--weka-jar`, {VARIABLE} or the run must name WEKA's jar, got {path!r}: {error}."
+            ) from None
     if not version:
         raise InputError(
-            f"`--weka-jar` and {VARIABLE} must name WEKA's jar, got {paths[0]!r}, which is none of WEKA's."
+            f"`--weka-jar`, {VARIABLE} or the run must name WEKA's jar, got {paths[0]!r}, which is none of WEKA's."
         )
     return Jar(paths, version, frozenset(classes))
 

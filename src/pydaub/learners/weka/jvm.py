@@ -109,7 +109,7 @@ def called(function: Callable[[], T]) -> T:
         try:
             answer.append(function())
         except jpype.JException as error:
-            raised.append(_translated(error))
+            raised.append(translated(error))
         except BaseException as error:  # noqa: BLE001  # raised again below
             raised.append(error)
         finally:
@@ -128,7 +128,8 @@ def called(function: Callable[[], T]) -> T:
     return answer[0]
 
 
-def _translated(error: Java) -> Exception:
+def translated(error: Java) -> Exception:
+    """Return a Java exception as one of Python's."""
     if isinstance(error, java("java.lang.reflect.InvocationTargetException")):
         error = error.getCause()
     name, message = str(error.getClass().getName()), str(error.getMessage() or "")

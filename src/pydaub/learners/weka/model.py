@@ -11,7 +11,7 @@ import numpy as np
 
 from pydaub.learners.weka.crossing import distributions, instances
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.jvm import java
+from pydaub.learners.weka.jvm import java, translated
 from pydaub.learners.weka.rows import with_last
 
 if TYPE_CHECKING:
@@ -89,8 +89,13 @@ def classifier_named(class_name: str, options: str | Sequence[str], seed: int | 
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise ValueError(f"`class_name` must be a class of WEKA {jar().version}, got {class_name!r}.{hint}")
     utils, kind = java("weka.core.Utils"), java("weka.classifiers.Classifier")
-    given = [str(part) for part in (utils.splitOptions(options) if isinstance(options, str) else options)]
-    made = utils.forName(kind.class_, class_name, jpype.JArray(jpype.JString)(given))
+    try:
+        given = [str(part) for part in (utils.splitOptions(options) if isinstance(options, str) else options)]
+        made = utils.forName(kind.class_, class_name, jpype.JArray(jpype.JString)(given))
+    except jpype.JException as error:
+        raise ValueError(
+            f"`options` must be such as {class_name} takes, and that a classifier, got {options!r}: {translated(error)}"
+        ) from None
     if seed is not None and not _seed_flags(made) & set(given[: _own(given)]):
         # J48 and PART have a use for one with that option only, and newer ones refuse it otherwise.
         use = not hasattr(made, "getReducedErrorPruning") or made.getReducedErrorPruning()

@@ -49,6 +49,12 @@ def taken(estimator: Estimator, X: Rows, *, reset: bool) -> Rows:
             what = "sample(s)" if not len(X) else "feature(s)"
             raise ValueError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
         return X.infer_objects()  # numbers that came as objects are numbers
+    told = estimator.categorical_features
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S") and not (
+        told is None or isinstance(told, str)
+    ):
+        validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+        return pd.DataFrame(X).infer_objects()  # of which some columns, as was told, may be text
     return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
 
@@ -116,6 +122,11 @@ def doubles(X: Rows, columns: tuple[Attribute, ...]) -> NDArray[np.float64]:
         given = X.iloc[:, index] if named else X[:, index]
         rows[:, index] = _numbers(given, column.name) if column.categories is None else _codes(given, column.categories)
     return rows
+
+
+def written(label: Any) -> str:  # noqa: ANN401  # of any type
+    """Return a label as one would write it in a file for WEKA, which makes chance of that text in places."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def with_last(rows: NDArray[np.float64], column: NDArray[Any]) -> NDArray[np.float64]:
