@@ -1,6 +1,6 @@
 """What WEKA's learners cost: the start of a JVM, rows crossing to it, and all 41 on a sample.
 
-    python benchmarks/weka.py                           the JVM alone
+    python benchmarks/weka.py                           the JVM, and what using it again saves in a run's bootstrap
     python benchmarks/weka.py FILE.parquet --size 10000 [--target target] [--timeout 60] [--jobs 2]
 
 The second prints a line for each of the 41: seconds, with scoring, and the score on the validation rows.
@@ -19,11 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from pydaub import Allocation, Measurement, Outcome
-from pydaub.data import load
+from pydaub.data import Prepared, Split, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation import Task
 from pydaub.learners import portfolio
 from pydaub.learners.weka.classifier import WekaClassifier
+from pydaub.learners.weka.table import WEKA
 from pydaub.nursery import Limits
 
 START = """
@@ -57,28 +58,45 @@ def the_jvm() -> None:
             )
 
 
-def all_of_them(path: str, target: str, size: int, timeout: float, jobs: int) -> None:
-    """Print what each of the 41 makes of a sample."""
-    data = load(path, target)
+def outcomes(data: Prepared, sizes: tuple[int, ...], timeout: float, jobs: int) -> dict[Allocation, Outcome]:
+    """Return what each of the 41 makes of each size."""
     learners = portfolio("weka", data.schema)
+    found: dict[Allocation, Outcome] = {}
+    waiting = [Allocation(name, size) for name in learners for size in sizes]
     with tempfile.TemporaryDirectory() as folder:
         task = Task(data, learners, scoring="accuracy", metrics=False)
         engine = ProcessEngine(task, jobs, Path(folder), Limits(timeout, 6 * 10**9))
-        found: dict[str, Outcome] = {}
-        waiting = [Allocation(name, size) for name in learners]
-        while len(found) < len(learners):
+        while waiting or engine.free < jobs:
             while waiting and engine.free:
                 engine.submit(waiting.pop(0))
             if (ended := engine.collect()) is not None:
-                found[ended[0].learner] = ended[1]
+                found[ended[0]] = ended[1]
         engine.close()
+    return found
+
+
+def used_again(jobs: int) -> None:
+    """Print what the bootstrap on the parity problem takes with JVMs that are used again, and with new ones."""
+    data = load("parity", "parity", split=Split(fraction=0.5))
+    scores = []
+    for again in (True, False):
+        WekaClassifier.runs_in_jvm = again
+        began = time.perf_counter()
+        found = outcomes(data, (500, 750, 1125), 60.0, jobs)
+        wall, seconds = time.perf_counter() - began, sum(outcome.seconds for outcome in found.values())
+        print(f"JVMs {'used again' if again else 'each time anew'}: {seconds:.0f} s of training, {wall:.0f} s in all")
+        scores.append({key: each.valid_score for key, each in found.items() if isinstance(each, Measurement)})
+    print(f"{len(scores[0])} scores, {'the same' if scores[0] == scores[1] else 'NOT the same'} in both")
+
+
+def all_of_them(path: str, target: str, size: int, timeout: float, jobs: int) -> None:
+    """Print what each of the 41 makes of a sample."""
     print(f"| learner | {Path(path).stem}, {size:,} rows |\n|---|---|")
-    for name in learners:
-        outcome = found[name]
-        score = (
-            f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else f"{outcome.kind}: {outcome.message}"
-        )
-        print(f"| {name} | {outcome.seconds:.1f} s / {score} |")
+    found = outcomes(load(path, target), (size,), timeout, jobs)
+    for recipe in WEKA:
+        outcome = found[Allocation(recipe.name, size)]
+        score = f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else outcome.kind
+        print(f"| {recipe.name} | {outcome.seconds:.1f} s / {score} |")
 
 
 def main() -> None:
@@ -92,6 +110,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.file is None:
         the_jvm()
+        used_again(arguments.jobs)
     else:
         all_of_them(arguments.file, arguments.target, arguments.size, arguments.timeout, arguments.jobs)
 
