@@ -44,6 +44,12 @@ def tell_pid(path: str, *, then: str = "forever") -> Any:
     return call(then)
 
 
+def tell_pid_until(path: str, end: str) -> dict[str, Any]:
+    """Write down who runs this, and return that as a learner's outcome once a file is there."""
+    tell_pid(path, then="getpid")
+    return {"pid": until(end)}
+
+
 def forever() -> NoReturn:
     while True:
         time.sleep(1)

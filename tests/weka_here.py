@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pydaub.learners.weka.jar import DEBIAN, obstacle
+from pydaub.learners.weka.jar import obstacle
 
 MISSING = obstacle()
 needs_weka = pytest.mark.skipif(bool(MISSING), reason=f"needs WEKA: {MISSING}")
@@ -27,6 +27,3 @@ def newer_weka() -> str:
     if not jars or MISSING:
         pytest.skip(f"needs a newer WEKA: {MISSING or 'python-weka-wrapper3 is not installed.'}")
     return os.pathsep.join(map(str, jars))
-
-
-__all__ = ["DEBIAN", "MISSING", "needs_old_weka", "needs_weka", "newer_weka"]
