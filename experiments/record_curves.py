@@ -17,6 +17,7 @@ import csv
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,8 @@ from pydaub import Schedule
 SEED = 2016
 
 
-def scaled(estimator):
+def scaled(estimator: Any) -> Any:  # noqa: ANN401  # any estimator
+    """Return the estimator behind a scaler."""
     return make_pipeline(StandardScaler(), estimator)
 
 
@@ -81,7 +83,7 @@ LEARNERS = {
 }
 
 
-def parity():
+def parity() -> tuple[Any, Any, Any, Any]:
     """5-bit parity with 11 distractors: 65,535 distinct examples, 21,500 each to train and to validate."""
     generator = np.random.default_rng(SEED)
     numbers = generator.permutation(65_535)
@@ -91,15 +93,17 @@ def parity():
     return rows[:21_500], rows[21_500:43_000], labels[:21_500], labels[21_500:43_000]
 
 
-def from_parquet(path):
+def from_parquet(path: str) -> Any:  # noqa: ANN401  # four arrays
+    """Return the rows and labels of a file, split as in the paper."""
     frame = pd.read_parquet(path)
     labels = frame.pop("target").to_numpy()
     rows = frame.to_numpy(dtype=np.float32)
     return train_test_split(rows, labels, test_size=0.3, random_state=SEED, stratify=labels)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    """Record the curves."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", help="'parity', or a Parquet file")
     parser.add_argument("--full-size", type=int, required=True, help="the last of the sizes 500, 750, 1125, ...")
     parser.add_argument("--out", required=True)

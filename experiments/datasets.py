@@ -1,0 +1,458 @@
+"""The data sets of the paper's experiments, from the files that are published or from smaller copies of them.
+
+    python experiments/datasets.py                            # which there are, and where they come from
+    python experiments/datasets.py susy                       # download, verify, keep
+    python experiments/datasets.py susy --file SUSY.csv.gz    # the same from a file that one has
+
+The paper splits each data set 70/30 and trains on 38,500 rows, so that is what is kept of a larger file: 55,000 rows,
+drawn by a fixed seed, of which 70 % are 38,500. (The paper validates on all of the other 30 %, we on the 16,500 drawn.)
+A file of which the checksum is known must have it; all must have the rows, columns and classes that they should.
+A download that was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import gzip
+import hashlib
+import http.client
+import json
+import shutil
+import sys
+import tarfile
+import urllib.error
+import urllib.request
+import zipfile
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from pydaub.data import read
+from pydaub.data.synthetic import PAPER_ROWS
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE: Final = Path(__file__).parent
+KEPT: Final = HERE / "data"  # what was made from published files; not committed
+COPIES: Final = HERE.parent.parent / "shared" / "data"  # smaller copies, where a person has them beside the checkout
+ROWS: Final = 55_000
+SEED: Final = 2016
+TARGET: Final = "target"
+BLOCK: Final = 1 << 24
+UCI: Final = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+LIBSVM: Final = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
+
+
+@dataclass(frozen=True)
+class File:
+    """What a file must hold. `label` is the place of its label; `member` the end of a name within an archive."""
+
+    address: str
+    rows: int
+    features: int
+    classes: int
+    label: int = -1
+    sha256: str | None = None
+    member: str = ""
+
+    @property
+    def name(self) -> str:
+        """The file's name as it is published."""
+        return self.address.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set: the published `file`, a smaller `copy`, and how the label was made where it is not as published."""
+
+    name: str
+    title: str
+    area: str
+    file: File | None = None
+    copy: File | None = None
+    rule: str = ""
+    derived: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]] | None = None
+    difference: str = ""  # of the copy, from what the paper used
+    in_paper: bool = True
+
+
+def _since_2002(years: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return (years >= 2002).astype(np.int64)  # noqa: PLR2004  # the median
+
+
+DATA_SETS: Final = {
+    data_set.name: data_set
+    for data_set in (
+        DataSet("parity", "PARITY", "artificial", rule="the parity of 5 of 16 binary features, 11 of which distract"),
+        DataSet(
+            "higgs",
+            "HIGGS",
+            "signal processing",
+            File(
+                f"{UCI}/00280/HIGGS.csv.gz",
+                11_000_000,
+                28,
+                2,
+                0,
+                "ea302c18164d4e3d916a1e2e83a9a8d07069fa6ebc7771e4c0540d54e593b698",
+            ),
+            File("higgs.parquet", 25_970, 28, 2),
+            difference="25,970 of 11,000,000 rows",
+        ),
+        DataSet(
+            "buzz",
+            "Buzz",
+            "social media",
+            File(
+                f"{UCI}/00248/classification.tar.gz",
+                140_707,
+                77,
+                2,
+                -1,
+                member="Twitter-Absolute-Sigma-500.data",
+            ),
+            File("buzz_tomshardware_rs500.parquet", 7_905, 96, 2),
+            rule="as published: whether there was a buzz, absolute labelling with sigma = 500 (the paper does not say)",
+            difference="the Tom's Hardware part, not Twitter's: 7,905 rows, 96 features",
+        ),
+        DataSet(
+            "covtype",
+            "Cover Type",
+            "forestry",
+            File(
+                f"{UCI}/covtype/covtype.data.gz",
+                581_012,
+                54,
+                7,
+                -1,
+                "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
+            ),
+            File("covtype.parquet", 100_000, 54, 7),
+            difference="100,000 of 581,012 rows",
+        ),
+        DataSet(
+            "songs",
+            "Million Songs",
+            "music",
+            File(f"{UCI}/00203/YearPredictionMSD.txt.zip", 515_345, 90, 2, 0, member=".txt"),
+            File("yearprediction_msd_part.parquet", 8_162, 90, 2),
+            rule="whether a song is of 2002 (the median year) or later; the paper does not say which rule it used",
+            derived=_since_2002,
+            difference="8,162 of 515,345 rows",
+        ),
+        DataSet(
+            "susy",
+            "SUSY",
+            "high-energy physics",
+            File(
+                f"{UCI}/00279/SUSY.csv.gz",
+                5_000_000,
+                18,
+                2,
+                0,
+                "be56cb5598da8ece4b13912230ee713bab8b3431a7d118e0054ffdf3a2f25664",
+            ),
+            File("susy_lowlevel8.parquet", 20_997, 8, 2),
+            difference="20,997 of 5,000,000 rows, 8 of 18 features",
+        ),
+        DataSet(
+            "sensit",
+            "Vehicle Sensing",
+            "vehicle mgmt.",
+            File(f"{LIBSVM}/multiclass/vehicle/combined.bz2", 78_823, 100, 3, 0),
+        ),
+        DataSet(
+            "blogfeedback",
+            "BlogFeedback",
+            "social media",
+            copy=File("blogfeedback.parquet", 60_021, 280, 2),
+            rule="whether there is a comment within a day",
+            in_paper=False,
+        ),
+        DataSet("connect4", "Connect-4", "games", copy=File("connect4.parquet", 67_557, 42, 3), in_paper=False),
+        DataSet("adult", "Adult", "census", copy=File("adult.parquet", 48_842, 14, 2), in_paper=False),
+        DataSet("electricity", "Electricity", "energy", copy=File("electricity.parquet", 45_312, 8, 2), in_paper=False),
+    )
+}
+
+
+def data_set(name: str) -> DataSet:
+    """Return the data set of this name."""
+    if name not in DATA_SETS:
+        raise InputError(f"`data` must be one of {', '.join(DATA_SETS)}, got {name!r}.")
+    return DATA_SETS[name]
+
+
+def source(name: str, kept: Path = KEPT, copies: Path = COPIES) -> tuple[str, str]:
+    """Return what `pydaub.data.load` reads of a data set, and in words where it comes from."""
+    wanted = data_set(name)
+    if name == "parity":
+        return f"parity:{PAPER_ROWS}", "made as the paper says"
+    path = kept / f"{name}.parquet"
+    if path.is_file():
+        return str(path), f"{_about(path)['file']}, as published"
+    copy = wanted.copy
+    if copy is None or not (copies / copy.address).is_file():
+        raise InputError(f"{name} must be in {kept}, got no such file. {_advice(wanted, copies)}")
+    words = f"{copy.address}, a smaller copy" + (f": {wanted.difference}" if wanted.difference else "")
+    if copy.rows <= ROWS:
+        return str(copies / copy.address), words
+    drawn = kept / f"{name}.copy.parquet"
+    if not drawn.is_file():
+        frame = pd.read_parquet(copies / copy.address)
+        _write(drawn, _drawn(frame), _verified(frame, copy, copies / copy.address))
+    return str(drawn), words
+
+
+def _advice(wanted: DataSet, copies: Path) -> str:
+    if wanted.file:
+        return f"Fetch it: python experiments/datasets.py {wanted.name}, with --file where you have {wanted.file.name}."
+    return f"Only a copy of it is known: put {wanted.copy.address if wanted.copy else 'it'} into {copies}."
+
+
+def present(kept: Path = KEPT, copies: Path = COPIES) -> list[str]:
+    """Return the names of the data sets that are there."""
+    return [
+        name
+        for name, one in DATA_SETS.items()
+        if name == "parity"
+        or (kept / f"{name}.parquet").is_file()
+        or (one.copy and (copies / one.copy.address).is_file())
+    ]
+
+
+def keep(name: str, path: Path, kept: Path = KEPT) -> Path:
+    """Verify a published file, draw rows of it, and keep them; return where."""
+    wanted = data_set(name)
+    file = wanted.file
+    if file is None:
+        raise InputError(f"{name} must have a published file, got none. It has {wanted.copy and wanted.copy.address}.")
+    if not path.is_file():
+        raise InputError(f"`--file` must be the file that {file.address} gives, got no such file: {path}.")
+    digest = _sha256(path)
+    if path.name == file.name and file.sha256 not in {None, digest}:
+        raise InputError(f"{path} must have the SHA-256 {file.sha256}, got {digest}. Fetch it again.")
+    frame, rows = _read(path, file)
+    if rows != file.rows:
+        raise InputError(f"{path} must hold {file.rows:,} rows, got {rows:,}. Fetch it again.")
+    if wanted.derived:
+        frame[TARGET] = wanted.derived(frame[TARGET].to_numpy())
+    _verified(frame, replace(file, rows=len(frame)), path)
+    target = kept / f"{name}.parquet"
+    _write(target, frame, {"file": file.name, "sha256": digest, "rows": rows})
+    return target
+
+
+def download(address: str, folder: Path) -> Path:
+    """Fetch a file, going on where an earlier try was broken off, and show how far it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / address.rsplit("/", 1)[-1]
+    if path.is_file():
+        return path
+    part = path.with_name(f"{path.name}.part")
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  # the addresses above
+            resumed = answer.status == http.client.PARTIAL_CONTENT
+            total = int(answer.headers.get("Content-Length", 0)) + (have if resumed else 0)
+            with part.open("ab" if resumed else "wb") as file:
+                while block := answer.read(BLOCK):
+                    file.write(block)
+                    print(f"\r{path.name}: {file.tell() / 1e6:,.0f} of {total / 1e6:,.0f} MB", end="", file=sys.stderr)
+        print(file=sys.stderr)
+    except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError) and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            part.unlink()
+        reason = getattr(error, "reason", None) or error
+        advice = "The same command goes on where it was; or give a file that you have with --file."
+        raise InputError(f"{address} must be reachable, got: {reason}. {advice}") from None
+    if total and part.stat().st_size < total:
+        raise InputError(f"{address} must be fetched whole, got {part.stat().st_size:,} of {total:,} bytes. Go on.")
+    part.rename(path)
+    return path
+
+
+def _read(path: Path, file: File) -> tuple[pd.DataFrame, int]:
+    """Return drawn rows of a published file, and how many it has."""
+    if file.address.startswith(LIBSVM):
+        found = read_libsvm(path, file.features)
+        return _drawn(found), len(found)
+    if path.suffix in {".arff", ".parquet"}:  # as OpenML has them: with a header, the label last or declared
+        known = read(path)
+        frame = known.rows
+        label = known.label or frame.columns[file.label]
+        if frame.shape[1] != file.features + 1:
+            raise InputError(f"{path} must have {file.features + 1} columns, got {frame.shape[1]}. Fetch it again.")
+        columns = [*frame.columns.drop(label), label]
+        frame = frame[columns].set_axis([*_names(file.features), TARGET], axis=1)
+        return _drawn(frame.apply(pd.to_numeric)), len(frame)
+    chosen = np.sort(np.random.default_rng(SEED).choice(file.rows, min(ROWS, file.rows), replace=False))
+    drawn, rows = [], 0
+    for batch in _batches(path, file):
+        first, last = np.searchsorted(chosen, [rows, rows + batch.num_rows])
+        drawn.append(batch.take(pa.array(chosen[first:last] - rows)))
+        rows += batch.num_rows
+    frame = pa.Table.from_batches(drawn).to_pandas() if drawn else pd.DataFrame(columns=["0"])
+    label = frame.pop(frame.columns[file.label])
+    frame = frame.set_axis(_names(frame.shape[1]), axis=1)
+    frame[TARGET] = label
+    return frame, rows
+
+
+def read_libsvm(path: Path, features: int) -> pd.DataFrame:
+    """Return a LIBSVM file with its features counted from 1, as all of that collection are."""
+    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415  # a second, for one of the formats
+
+    try:
+        rows, labels = load_svmlight_file(str(path), zero_based=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path} must be a LIBSVM file, got: {error}. Fetch it again.") from None
+    if rows.shape[1] != features:
+        raise InputError(f"{path} must have {features} features, got {rows.shape[1]}. Fetch it again.")
+    frame = pd.DataFrame(rows.toarray(), columns=_names(features))
+    frame[TARGET] = labels
+    return frame
+
+
+def _batches(path: Path, file: File) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of comma-separated text without a header, packed or not, a block at a time."""
+    names = [str(place) for place in range(file.features + 1)]
+    with ExitStack() as stack:
+        stream = _unpacked(path, file.member, stack)
+        try:
+            yield from pyarrow.csv.open_csv(
+                stream,
+                read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
+                convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64())),
+            )
+        except (pa.ArrowInvalid, OSError, EOFError) as error:
+            raise InputError(f"{path} must be numbers in {len(names)} columns, got: {error}. Fetch it again.") from None
+
+
+def _unpacked(path: Path, member: str, stack: ExitStack) -> Any:  # noqa: ANN401  # whichever kind of file
+    """Return the text in a file, whichever way it is packed."""
+    try:
+        if zipfile.is_zipfile(path):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            return stack.enter_context(archive.open(_member(archive.namelist(), member, path)))
+        if tarfile.is_tarfile(path):
+            tar = stack.enter_context(tarfile.open(path))  # noqa: SIM115  # the stack closes it
+            inner = tar.extractfile(_member(tar.getnames(), member, path))
+            if inner is None:
+                raise InputError(f"{path} must hold a file that ends in {member}, got a folder.")
+            return stack.enter_context(inner)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        raise InputError(f"{path} must be a whole archive, got: {error}. Fetch it again.") from None
+    with path.open("rb") as file:
+        start = file.read(3)
+    if start.startswith(b"\x1f\x8b"):
+        return stack.enter_context(gzip.open(path))
+    return stack.enter_context(bz2.open(path) if start == b"BZh" else path.open("rb"))
+
+
+def _member(names: list[str], end: str, path: Path) -> str:
+    found = [name for name in names if name.endswith(end)]
+    if len(found) != 1:
+        raise InputError(f"{path} must hold one file that ends in {end}, got {len(found)}.")
+    return found[0]
+
+
+def _names(features: int) -> list[str]:
+    return [f"x{place}" for place in range(1, features + 1)]
+
+
+def _drawn(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return at most ROWS rows, in an order of chance."""
+    return frame.sample(min(ROWS, len(frame)), random_state=SEED)
+
+
+def _verified(frame: pd.DataFrame, file: File, path: Path) -> dict[str, Any]:
+    """Return what was found to be as it should, or refuse the file."""
+    found = (len(frame), frame.shape[1] - 1, frame[TARGET].nunique() if TARGET in frame else 0)
+    wanted = (file.rows, file.features, file.classes)
+    if found != wanted:
+        words = "{:,} rows, {} features and {} classes"
+        raise InputError(f"{path} must have {words.format(*wanted)}, got {words.format(*found)}.")
+    if frame.isna().to_numpy().any():
+        raise InputError(f"{path} must have no gaps, got some. Fetch it again.")
+    return {"file": file.name, "rows": len(frame)}
+
+
+def _write(path: Path, frame: pd.DataFrame, about: dict[str, Any]) -> None:
+    """Write rows with what is known of them; the file is there whole or not at all."""
+    slim = frame.apply(_slim).reset_index(drop=True)
+    table = pa.Table.from_pandas(slim, preserve_index=False)
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), "about": json.dumps(about)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    pq.write_table(table, part, compression="zstd")
+    part.rename(path)
+
+
+def _slim(column: pd.Series[Any]) -> pd.Series[Any]:
+    if not pd.api.types.is_numeric_dtype(column):
+        return column
+    whole = (column == column.round()).all() and column.abs().max() < 2**31
+    return column.astype(np.int32 if whole else np.float32)
+
+
+def _about(path: Path) -> dict[str, Any]:
+    metadata = pq.read_schema(path).metadata or {}
+    found: dict[str, Any] = json.loads(metadata.get(b"about", b"{}"))
+    return found
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def main() -> None:
+    """List the data sets, or fetch one."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("name", nargs="?", help="a data set; without one, all are listed")
+    parser.add_argument("--file", type=Path, help="the published file, where you have it")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder to keep it in")
+    parser.add_argument("--copies", type=Path, default=COPIES, help="the folder with smaller copies")
+    arguments = parser.parse_args()
+    try:
+        if arguments.name is None:
+            for name in DATA_SETS:
+                print(f"{name:13} {_where(name, arguments.kept, arguments.copies)}")
+            return
+        wanted = data_set(arguments.name)
+        if wanted.file is None:
+            print(_where(wanted.name, arguments.kept, arguments.copies))
+            return
+        fetched = arguments.kept / "downloads"
+        path = arguments.file or download(wanted.file.address, fetched)
+        print(f"{keep(wanted.name, path, arguments.kept)}: verified and kept.")
+        if arguments.file is None:
+            shutil.rmtree(fetched)
+    except InputError as error:
+        sys.exit(f"{error}")
+
+
+def _where(name: str, kept: Path, copies: Path) -> str:
+    copy = DATA_SETS[name].copy
+    if name in present(kept, copies) and copy and copy.rows > ROWS and not (kept / f"{name}.parquet").is_file():
+        return f"{copy.address}, a smaller copy"  # without drawing rows of it now
+    try:
+        return source(name, kept, copies)[1]
+    except InputError as error:
+        return f"not here. {error}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Write the results page from measured curves: the paper's figures beside ours.
+
+    python experiments/results.py                                             # docs/results.md from what is shipped
+    python experiments/results.py --measured build/paper/measured --page build/paper/results.md
+
+Nothing is trained. Every number on the page comes from the tables in the folder, or is the paper's and says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Final
+
+import figure1
+import figure2
+from accuracy import accuracy
+from assumptions import assumptions
+from command import TABLE_1, drawings, parser
+from datasets import DATA_SETS
+from replays import Curves, all_curves, grouped, largest, markdown
+from table1 import table_1
+from table2 import table_2
+
+from pydaub import PAPER_SIZES
+from pydaub.errors import PydaubError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "results.md"
+TEMPLATE: Final = Path(__file__).with_name("results.template.md")
+FEW: Final = 2_500  # rows; in the paper most classifiers get no more
+
+
+def page(tables: Sequence[Curves]) -> str:
+    """Return the page, its pictures named as `drawings` names them."""
+    parts = {
+        "sizes": ", ".join(f"{size:,}" for size in sorted({size for one in tables for size in one.sizes})),
+        "data": _data(tables),
+        "circumstances": _circumstances(tables),
+        "table_1": table_1(tables),
+        "table_2": table_2(tables),
+        "pictures": "\n\n".join(_picture(one) for one in largest(tables) if one.about["data"] in TABLE_1),
+        "accuracy": accuracy(tables),
+        "assumptions": assumptions(tables),
+        "fewer": _fewer(tables),
+        "ended": _ended(tables),
+    }
+    filled = {name: text or "none" for name, text in parts.items()}
+    return Template(TEMPLATE.read_text()).substitute(filled)
+
+
+def _data(tables: Sequence[Curves]) -> str:
+    rows: list[list[object]] = []
+    for name, data_set in DATA_SETS.items():
+        seeds = [
+            f"{len(of)} to {size:,} ({portfolio})"
+            for (data, portfolio, size), of in grouped(tables).items()
+            if data == name
+        ]
+        about = next((one.about for one in tables if one.about["data"] == name), None)
+        found = (
+            [about["source"], *(f"{about[key]:,}" for key in ("train_rows", "valid_rows", "features", "classes"))]
+            if about
+            else ["not measured", *[""] * 4]
+        )
+        rows.append([data_set.title, *found, ", ".join(seeds), data_set.rule or "as published"])
+    header = ("Data set", "From", "To train", "To validate", "Features", "Classes", "Seeds, up to N", "Label")
+    return markdown(header, rows, left=2)
+
+
+def _circumstances(tables: Sequence[Curves]) -> str:
+    limits: dict[str, set[float]] = {}
+    versions: dict[str, set[str]] = {}
+    for one in tables:
+        limits.setdefault(one.about["portfolio"], set()).add(one.about["timeout"])
+        for package, version in one.about["versions"].items():
+            versions.setdefault(package, set()).add(version)
+    ended = ", ".join(
+        f"{portfolio} {' or '.join(f'{limit:.0f} s' for limit in sorted(found))}" for portfolio, found in limits.items()
+    )
+    packages = ", ".join(f"{package} {' and '.join(sorted(found))}" for package, found in versions.items())
+    return (
+        f"Machine: {_every(tables, 'machine')}; {_every(tables, 'jobs')} trainings at a time. Limit for one training:"
+        f" {ended}, and {_every(tables, 'memory_gb')} GB. Seeds: {_every(tables, 'seed')}. Commit:"
+        f" {_every(tables, 'commit')}. Measured on {_every(tables, 'date')}. Versions: {packages}."
+    )
+
+
+def _every(tables: Sequence[Curves], key: str) -> str:
+    values = sorted({one.about[key] for one in tables})
+    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def _picture(one: Curves) -> str:
+    data, portfolio = one.about["data"], one.about["portfolio"]
+    replay = one.replayed("daub")
+    given = sorted(replay.rows_of.values(), reverse=True)
+    largest_sample = dict.fromkeys(one.table.learners, 0)
+    for step in replay.result.steps:
+        largest_sample[step.allocation.learner] = max(largest_sample[step.allocation.learner], step.allocation.size)
+    few = sum(size <= FEW for size in largest_sample.values())
+    best = next(iter(one.scores))
+    return (
+        f"**{one.about['title']}, `{portfolio}`.** Best at N: {best} ({one.scores[best]:.4f}); DAUB selects"
+        f" {replay.result.selected} ({replay.result.valid_score:.4f}). {few} of {len(one.table.learners)} learners get"
+        f" no sample of more than {FEW:,} rows; the eight that get most have"
+        f" {100 * sum(given[:8]) / sum(given):.0f} % of all rows.\n\n"
+        f"![Figure 1 for {data}](figures/figure1-{data}-{portfolio}.png)\n\n"
+        f"![Figure 2 for {data}](figures/figure2-{data}-{portfolio}.png)"
+    )
+
+
+def _fewer(tables: Sequence[Curves]) -> str:
+    short = [one for one in largest(tables) if one.full_size < PAPER_SIZES[-1] and one.about["data"] != "parity"]
+    return ", ".join(
+        dict.fromkeys(f"{one.about['title']} {one.full_size:,} ({one.about['portfolio']})" for one in short)
+    )
+
+
+def _ended(tables: Sequence[Curves]) -> str:
+    return ", ".join(
+        f"{one.about['title']} {len(one.failed)} of {len(one.table.learners)} ({one.about['portfolio']})"
+        for one in largest(tables)
+        if one.failed
+    )
+
+
+def write(measured: Path, path: Path) -> None:
+    """Write the page, and the pictures beside it."""
+    tables = all_curves(measured)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for draw, name, size in ((figure1.figure_1, "figure1", figure1.SIZE), (figure2.figure_2, "figure2", figure2.SIZE)):
+        drawings(draw, name, size, tables, path.parent / "figures")
+    path.write_text(page(tables))
+
+
+def main() -> None:
+    """Write the page that was asked for."""
+    with_page = parser(__doc__)
+    with_page.add_argument("--page", type=Path, default=PAGE, help="where to write it")
+    arguments = with_page.parse_args()
+    try:
+        write(arguments.measured, arguments.page)
+    except PydaubError as error:
+        sys.exit(str(error))
+    print(arguments.page)
+
+
+if __name__ == "__main__":
+    main()

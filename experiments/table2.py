@@ -1,0 +1,76 @@
+"""Table 2 of the paper from measured curves: full training against DAUB on every data set that was measured.
+
+python experiments/table2.py [--measured FOLDER]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from command import shown
+from datasets import DATA_SETS
+from replays import PORTFOLIOS, largest, markdown, percent, thousands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from replays import Curves
+
+# From the paper: full training's allocation and time; DAUB's iterations, allocation, time, speed-up, loss in percent.
+PAPER: Final = {
+    "buzz": ("1,578k", 56_519, 57, "302k", 5_872, 10, 0.0),
+    "covtype": ("1,578k", 43_578, 13, "160k", 3_848, 11, 1.1),
+    "higgs": ("1,578k", 49_905, 56, "372k", 2_001, 25, 0.0),
+    "songs": ("1,578k", 115_911, 53, "333k", 17_208, 7, 0.6),
+    "susy": ("1,578k", 26_438, 31, "214k", 837, 31, 0.9),
+    "sensit": ("1,578k", 68_139, 50, "296k", 5_603, 12, 0.0),
+}
+HEADER: Final = (
+    "Data set", "Whose", "N", "Full alloc.", "Full time (s)", "Iter.", "Alloc.", "Time (s)", "Speed-up", "Loss",
+)  # fmt: skip
+
+
+def table_2(tables: Iterable[Curves]) -> str:
+    """Return the paper's lines, each with ours below it, a table for each portfolio."""
+    found = largest(tables)
+    parts = []
+    for portfolio in dict.fromkeys(one.about["portfolio"] for one in found):
+        ours = {one.about["data"]: one for one in found if one.about["portfolio"] == portfolio}
+        rows: list[list[str]] = []
+        for name, data_set in DATA_SETS.items():
+            if name in PAPER:
+                rows.append([data_set.title, "paper", "38,500", *_paper(name)])
+            if name in ours:
+                rows.append([f"**{data_set.title}**", "ours", f"{ours[name].full_size:,}", *_ours(ours[name])])
+            elif name in PAPER:
+                rows.append([data_set.title, "ours", "not measured", *[""] * (len(HEADER) - 3)])
+        words = f"Portfolio `{portfolio}` ({PORTFOLIOS.get(portfolio, 'own')}).{_ended(ours.values())}"
+        parts.append(f"{words}\n\n{markdown(HEADER, rows, left=2)}")
+    return "\n\n".join(parts)
+
+
+def _ended(ours: Iterable[Curves]) -> str:
+    ended = [f"{one.about['title']} {len(one.failed)}" for one in ours if one.failed]
+    return f" Learners without a score at N, which count with the time they took: {', '.join(ended)}." if ended else ""
+
+
+def _paper(name: str) -> list[str]:
+    rows, seconds, iterations, allocated, took, speed_up, loss = PAPER[name]
+    return [rows, f"{seconds:,}", str(iterations), allocated, f"{took:,}", f"{speed_up}x", f"{loss} %"]
+
+
+def _ours(one: Curves) -> list[str]:
+    daub = one.replayed("daub")
+    return [
+        thousands(len(one.table.learners) * one.full_size),
+        f"{one.full_seconds:,.0f}",
+        str(daub.iterations),
+        thousands(daub.result.rows),
+        f"{daub.result.seconds:,.0f}",
+        f"{daub.speed_up:.1f}x",
+        percent(daub.loss),
+    ]
+
+
+if __name__ == "__main__":
+    shown(table_2, __doc__)
