@@ -11,7 +11,7 @@ from statistics import geometric_mean, mean, stdev
 from typing import TYPE_CHECKING, Final
 
 from command import shown
-from replays import METHODS, PORTFOLIOS, grouped, markdown, percent
+from replays import METHODS, PORTFOLIOS, common, grouped, markdown, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,27 +26,25 @@ def accuracy(tables: Iterable[Curves]) -> str:
     """Return loss and speed-up with their spread, for each data set and on average, and those of other strategies."""
     groups = grouped(tables)
     parts = [f"The paper: {PAPER}."]
-    for portfolio in dict.fromkeys(portfolio for _, portfolio, _ in groups):
-        chosen = {key: seeds for key, seeds in groups.items() if key[1] == portfolio}
-        several = {key: seeds for key, seeds in chosen.items() if len(seeds) >= ENOUGH}
-        if not several:
-            continue
-        parts.append(f"### `{portfolio}` ({PORTFOLIOS.get(portfolio, 'own')}), by data set\n\n{_by_data(several)}")
-        parts.append(f"### `{portfolio}`, against other strategies on the same curves\n\n{_by_strategy(several)}")
+    for portfolio in dict.fromkeys(portfolio for _, portfolio in groups):
+        several = [common(seeds, ENOUGH) for key, seeds in groups.items() if key[1] == portfolio]
+        several = [seeds for seeds in several if seeds]
+        if several:
+            words = f"### `{portfolio}` ({PORTFOLIOS.get(portfolio, 'own')})"
+            parts.append(f"{words}, by data set\n\n{_by_data(several)}")
+            parts.append(f"{words}, against other strategies on the same curves\n\n{_by_strategy(several)}")
     single = [
-        f"{seeds[0].about['title']} ({portfolio}, N = {size:,})"
-        for (_, portfolio, size), seeds in groups.items()
-        if len(seeds) < ENOUGH
+        f"{seeds[0].about['title']} ({portfolio})" for (_, portfolio), seeds in groups.items() if len(seeds) < ENOUGH
     ]
     if single:
         parts.append(f"Measured with fewer than {ENOUGH} seeds, so in Table 2 only: {', '.join(single)}.")
     return "\n\n".join(parts)
 
 
-def _by_data(groups: dict[tuple[str, str, int], list[Curves]]) -> str:
+def _by_data(groups: Sequence[Sequence[Curves]]) -> str:
     rows: list[tuple[object, ...]] = []
     losses, speed_ups = [], []
-    for (_, _, size), seeds in groups.items():
+    for seeds in groups:
         replays = [one.replayed("daub") for one in seeds]
         loss, speed_up = [replay.loss for replay in replays], [replay.speed_up for replay in replays]
         losses.append(mean(loss))
@@ -55,7 +53,7 @@ def _by_data(groups: dict[tuple[str, str, int], list[Curves]]) -> str:
         rows.append(
             (
                 seeds[0].about["title"],
-                f"{size:,}",
+                f"{seeds[0].full_size:,}",
                 len(seeds),
                 f"{percent(mean(loss), 2)} ± {percent(stdev(loss), 2)}",
                 f"{percent(min(loss), 2)} to {percent(max(loss), 2)}",
@@ -74,10 +72,10 @@ def _by_data(groups: dict[tuple[str, str, int], list[Curves]]) -> str:
     return markdown(header, rows)
 
 
-def _by_strategy(groups: dict[tuple[str, str, int], list[Curves]]) -> str:
+def _by_strategy(groups: Sequence[Sequence[Curves]]) -> str:
     rows = []
     for method in METHODS:
-        of_data = [[one.replayed(method) for one in seeds] for seeds in groups.values()]
+        of_data = [[one.replayed(method) for one in seeds] for seeds in groups]
         rows.append((f"`{method}`", *_averages(of_data)))
     return markdown(("Strategy", "Loss, mean", "Loss, worst data set", "Speed-up, mean", "Speed-up, geometric"), rows)
 

@@ -36,7 +36,7 @@ HEADER: Final = (
 def assumptions(tables: Iterable[Curves]) -> str:
     """Return the shares for each data set and portfolio, all seeds together."""
     rows, total = [], Count()
-    for (_, portfolio, _), seeds in grouped(tables).items():
+    for (_, portfolio), seeds in grouped(tables).items():
         count = Count()
         for one in seeds:
             count.add(one)

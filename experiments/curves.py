@@ -6,8 +6,9 @@
 Data sets are those of experiments/datasets.py. Sizes come in their order, all learners on one before any gets the next,
 so that what a budget leaves out is the most costly part; it is said. Each table is one that `pydaub replay` reads, so
 that strategies can be compared on it for nothing. A learner that fails gets no larger size: the table has it failing
-there too, after as long. Beside the table are its circumstances (.json) and its journal (in the folder .run): killed or
-out of budget, the same command goes on where it was.
+there too, after as long. A table to a larger size takes over what was measured to a smaller one. Beside a table are its
+circumstances (.json) and its journal (in the folder .run): killed or out of budget, the same command goes on where it
+was.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pydaub import PAPER_SIZES, Allocation, Failure, Journal, Measurement, Outco
 from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
 from pydaub.engines.processes import ProcessEngine
-from pydaub.engines.table import COLUMNS, FAILURE_COLUMN
+from pydaub.engines.table import COLUMNS, FAILURE_COLUMN, Table
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured, PydaubError
 from pydaub.evaluation import Task
 from pydaub.journal import read
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MEASURED: Final = HERE / "measured"  # the tables behind docs/results.md
+NOT_TRIED: Final = "not tried:"
 PARITY_ROWS: Final = 21_500  # to train, and as many to validate
 
 
@@ -93,23 +95,49 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     working.mkdir(parents=True, exist_ok=True)
     limits = Limits(seconds(wanted.timeout, "--timeout"), int(wanted.memory_gb * 1e9))
     progress = Progress(path.stem, len(learners) * len(sizes))
+    about = circumstances(wanted, data, jobs)
+    smaller = _smaller(path, about)
+    outcomes = {allocation: outcome for table in smaller for allocation, outcome in _tried(table)}
     with Journal(working / "journal.jsonl", settings_of(task, strategy)) as journal:
         engine = ProcessEngine(task, jobs, working, limits)
         try:
-            run(strategy, engine, journal, time_limit=budget, watch=progress.take)
+            run(strategy, engine, journal, known=outcomes, time_limit=budget, watch=progress.take)
         except (AllLearnersFailed, NothingMeasured) as error:
             print(f"{path.stem}: {error}", file=sys.stderr)
-    outcomes = {
-        event.allocation: event.outcome for event in read(working / "journal.jsonl") if isinstance(event, Evaluated)
-    }
+    events = read(working / "journal.jsonl")
+    outcomes |= {event.allocation: event.outcome for event in events if isinstance(event, Evaluated)}
     left_out = write_table(path, tuple(learners), sizes, outcomes)
-    about = {**circumstances(wanted, data, jobs), "sizes": sizes, "learners": len(learners), "left_out": left_out}
+    about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out}
     about_path.write_text(json.dumps(about, indent=1) + "\n")
     if left_out:
         print(f"{path.stem}: {left_out} of {len(learners) * len(sizes)} left out, for lack of time.", file=sys.stderr)
     else:
         shutil.rmtree(working)
+        for table in smaller:
+            table.unlink()
+            table.with_suffix(".json").unlink()
     return path
+
+
+def _smaller(path: Path, about: Mapping[str, Any]) -> list[Path]:
+    """Return the whole tables of the same learners on the same rows that end at a smaller size."""
+    start, _, seed = path.stem.rsplit("-", 2)
+    found = []
+    for table in path.parent.glob(f"{start}-*-{seed}.csv"):
+        other = json.loads(table.with_suffix(".json").read_text()) if table.with_suffix(".json").exists() else None
+        alike = ("source", "train_rows", "portfolio", "seed", "timeout", "memory_gb", "versions")
+        if table != path and other and not other["left_out"] and all(other[key] == about[key] for key in alike):
+            found.append(table)
+    return found
+
+
+def _tried(table: Path) -> list[tuple[Allocation, Outcome]]:
+    """Return what was really measured: not the failures that stand for larger sizes."""
+    return [
+        (allocation, outcome)
+        for allocation, outcome in Table.read(table).outcomes.items()
+        if not (isinstance(outcome, Failure) and outcome.message.startswith(NOT_TRIED))
+    ]
 
 
 def write_table(
@@ -129,7 +157,7 @@ def write_table(
                     writer.writerow([learner, size, *scores, f"{outcome.seconds:.3f}", ""])
                 elif outcome is not None:
                     writer.writerow([learner, size, "", "", f"{outcome.seconds:.3f}", _told(outcome)])
-                    failed = failed or Failure(outcome.kind, f"not tried: failed with {size} rows", outcome.seconds)
+                    failed = failed or Failure(outcome.kind, f"{NOT_TRIED} failed with {size} rows", outcome.seconds)
                 else:
                     missing += 1
     return missing

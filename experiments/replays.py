@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +26,7 @@ class Curves:
 
     about: dict[str, Any]
     table: Table
+    most: int | None = None
 
     @classmethod
     def read(cls, path: Path) -> Curves:
@@ -36,13 +37,18 @@ class Curves:
             raise InputError(f"{path.with_suffix('.json')} must be as curves.py wrote it, got {error}.") from None
         return cls(about, Table.read(path))
 
+    def up_to(self, size: int) -> Curves:
+        """Return the curves as they would be if there were no more rows than these."""
+        return replace(self, most=size)
+
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The sizes at which every learner was tried."""
         whole = [
             size
             for size in self.table.sizes
-            if all(Allocation(learner, size) in self.table.outcomes for learner in self.table.learners)
+            if size <= (self.most or size)
+            and all(Allocation(learner, size) in self.table.outcomes for learner in self.table.learners)
         ]
         if len(whole) < BOOTSTRAP:
             raise InputError(f"{self.table.name} must have at least {BOOTSTRAP} whole sizes, got {len(whole)}. Go on.")
@@ -52,11 +58,6 @@ class Curves:
     def full_size(self) -> int:
         """N."""
         return self.sizes[-1]
-
-    @property
-    def group(self) -> tuple[str, str, int]:
-        """What the tables of several seeds share."""
-        return self.about["data"], self.about["portfolio"], self.full_size
 
     @cached_property
     def scores(self) -> dict[str, float]:
@@ -148,22 +149,26 @@ def all_curves(folder: Path) -> list[Curves]:
     )
 
 
-def grouped(tables: Iterable[Curves]) -> dict[tuple[str, str, int], list[Curves]]:
-    """Return the tables of the same data, learners and N together, one for each seed."""
-    groups: dict[tuple[str, str, int], list[Curves]] = {}
+def grouped(tables: Iterable[Curves]) -> dict[tuple[str, str], list[Curves]]:
+    """Return the tables of the same data and learners together, one for each seed."""
+    groups: dict[tuple[str, str], list[Curves]] = {}
     for one in tables:
-        groups.setdefault(one.group, []).append(one)
+        groups.setdefault((one.about["data"], one.about["portfolio"]), []).append(one)
     return groups
 
 
+def common(seeds: Sequence[Curves], enough: int) -> list[Curves]:
+    """Return as many tables up to the largest size that they all reach, or none if there are not as many."""
+    longest = sorted(seeds, key=lambda one: -one.full_size)
+    if len(longest) < enough:
+        return []
+    size = longest[enough - 1].full_size
+    return [one.up_to(size) for one in seeds if one.full_size >= size]
+
+
 def largest(tables: Iterable[Curves]) -> list[Curves]:
-    """Return for each data set and portfolio the table of the first seed with the largest N."""
-    best: dict[tuple[str, str], Curves] = {}
-    for one in tables:
-        key = (one.about["data"], one.about["portfolio"])
-        if key not in best or one.full_size > best[key].full_size:
-            best[key] = one
-    return list(best.values())
+    """Return for each data set and portfolio the first table with the largest N."""
+    return [max(seeds, key=lambda one: one.full_size) for seeds in grouped(tables).values()]
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:

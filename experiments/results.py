@@ -9,6 +9,7 @@ Nothing is trained. Every number on the page comes from the tables in the folder
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Final
@@ -55,20 +56,21 @@ def page(tables: Sequence[Curves]) -> str:
 def _data(tables: Sequence[Curves]) -> str:
     rows: list[list[object]] = []
     for name, data_set in DATA_SETS.items():
-        seeds = [
-            f"{len(of)} to {size:,} ({portfolio})"
-            for (data, portfolio, size), of in grouped(tables).items()
-            if data == name
-        ]
+        seeds = [f"{portfolio}: {_depths(of)}" for (data, portfolio), of in grouped(tables).items() if data == name]
         about = next((one.about for one in tables if one.about["data"] == name), None)
         found = (
             [about["source"], *(f"{about[key]:,}" for key in ("train_rows", "valid_rows", "features", "classes"))]
             if about
             else ["not measured", *[""] * 4]
         )
-        rows.append([data_set.title, *found, ", ".join(seeds), data_set.rule or "as published"])
+        rows.append([data_set.title, *found, "; ".join(seeds), data_set.rule or "as published"])
     header = ("Data set", "From", "To train", "To validate", "Features", "Classes", "Seeds, up to N", "Label")
     return markdown(header, rows, left=2)
+
+
+def _depths(seeds: Sequence[Curves]) -> str:
+    sizes = Counter(one.full_size for one in seeds)
+    return ", ".join(f"{count} to {size:,}" for size, count in sorted(sizes.items(), reverse=True))
 
 
 def _circumstances(tables: Sequence[Curves]) -> str:
