@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test weka check format format-check lint types layers bench hooks lock clean
+.PHONY: help demo test weka check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,17 @@ layers: $(READY)
 format: $(READY)  ## put the code in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+paper: $(READY) weka  ## the paper's experiments: the small version anew, and docs/results.md; LARGE=1 for the paper's sizes
+	$(BIN)/python experiments/paper.py $(if $(LARGE),--large --yes)
+	$(BIN)/python experiments/results.py
+
+# Each part of it alone, from the curves that were measured.
+table1 table2 accuracy assumptions: $(READY)
+	@$(BIN)/python experiments/$@.py
+
+figure1 figure2: $(READY)
+	@$(BIN)/python experiments/$@.py --out build/paper/figures
 
 bench: $(READY)  ## figures, not tests; takes some minutes
 	$(BIN)/python benchmarks/prefetch.py

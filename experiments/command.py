@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replays import Curves, all_curves, largest
+from replays import MEASURED, Curves, all_curves, largest
 
 from pydaub.errors import PydaubError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TABLE_1 = ("higgs", "parity")
-MEASURED = Path(__file__).parent / "measured"
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:

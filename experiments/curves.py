@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from datasets import HERE, data_set, source
+from replays import MEASURED
 
 from pydaub import PAPER_SIZES, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
 from pydaub.cli.units import seconds
@@ -47,7 +48,6 @@ from pydaub.strategies.rounds import Rounds  # which drops nobody: every learner
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MEASURED: Final = HERE / "measured"  # the tables behind docs/results.md
 NOT_TRIED: Final = "not tried:"
 PARITY_ROWS: Final = 21_500  # to train, and as many to validate
 
@@ -84,11 +84,11 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     sizes = wanted.sizes(data.full_size)
     if len(sizes) < 3:  # noqa: PLR2004  # DAUB's bootstrap
         raise InputError(f"{wanted.data} must have at least {PAPER_SIZES[2]} training rows, got {data.full_size}.")
-    learners_slug = re.sub(r"[^\w*]+", "_", wanted.learners)
-    path = folder / f"{wanted.data}-{learners_slug}-{sizes[-1]}-{wanted.seed}.csv"
+    slug = re.sub(r"\W+", "_", wanted.learners)
+    path = folder / f"{wanted.data}-{slug}-{sizes[-1]}-{wanted.seed}.csv"
     about_path, working = path.with_suffix(".json"), path.with_suffix(".run")
-    if about_path.exists() and not json.loads(about_path.read_text())["left_out"]:
-        return path
+    if longer := _whole(folder, wanted, slug, at_least=sizes[-1]):
+        return longer[-1]
     learners = portfolio(wanted.learners, data.schema)
     strategy = Rounds(tuple(learners), Schedule(sizes))
     task = Task(data, learners, scoring="accuracy", metrics=False, seed=wanted.seed, reuse=False)
@@ -96,7 +96,7 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     limits = Limits(seconds(wanted.timeout, "--timeout"), int(wanted.memory_gb * 1e9))
     progress = Progress(path.stem, len(learners) * len(sizes))
     about = circumstances(wanted, data, jobs)
-    smaller = _smaller(path, about)
+    smaller = [table for table in _whole(folder, wanted, slug, at_least=0) if _alike(table, about)]
     outcomes = {allocation: outcome for table in smaller for allocation, outcome in _tried(table)}
     with Journal(working / "journal.jsonl", settings_of(task, strategy)) as journal:
         engine = ProcessEngine(task, jobs, working, limits)
@@ -119,16 +119,19 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     return path
 
 
-def _smaller(path: Path, about: Mapping[str, Any]) -> list[Path]:
-    """Return the whole tables of the same learners on the same rows that end at a smaller size."""
-    start, _, seed = path.stem.rsplit("-", 2)
+def _whole(folder: Path, wanted: Wanted, slug: str, at_least: int) -> list[Path]:
+    """Return the whole tables of these learners, data and seed from a size on, the longest last."""
     found = []
-    for table in path.parent.glob(f"{start}-*-{seed}.csv"):
-        other = json.loads(table.with_suffix(".json").read_text()) if table.with_suffix(".json").exists() else None
-        alike = ("source", "train_rows", "portfolio", "seed", "timeout", "memory_gb", "versions")
-        if table != path and other and not other["left_out"] and all(other[key] == about[key] for key in alike):
-            found.append(table)
-    return found
+    for table in folder.glob(f"{wanted.data}-{slug}-*-{wanted.seed}.csv"):
+        about, size = table.with_suffix(".json"), int(table.stem.rsplit("-", 2)[1])
+        if size >= at_least and about.exists() and not json.loads(about.read_text())["left_out"]:
+            found.append((size, table))
+    return [table for _, table in sorted(found)]
+
+
+def _alike(table: Path, about: Mapping[str, Any]) -> bool:
+    other = json.loads(table.with_suffix(".json").read_text())
+    return all(other[key] == about[key] for key in ("source", "train_rows", "timeout", "memory_gb", "versions"))
 
 
 def _tried(table: Path) -> list[tuple[Allocation, Outcome]]:

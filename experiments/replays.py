@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+MEASURED: Final = Path(__file__).parent / "measured"  # the tables behind docs/results.md
 BOOTSTRAP: Final = 3  # sizes that DAUB gives to every learner
 PORTFOLIOS: Final = {"weka": "the paper's 41 of WEKA", "sklearn": "scikit-learn"}
 
