@@ -2,11 +2,13 @@
 
     python experiments/datasets.py                            # which there are, and where they come from
     python experiments/datasets.py susy                       # download, verify, keep
-    python experiments/datasets.py susy --file SUSY.csv.gz    # the same from a file that one has
+    python experiments/datasets.py susy --file SUSY.csv.gz    # the same from a file that one has, as it is published
+    python experiments/datasets.py covtype --file openml:1596 # or as OpenML has it: from there, or its .arff, .parquet
 
 The paper splits each data set 70/30 and trains on 38,500 rows, so that is what is kept of a larger file: 55,000 rows,
 drawn by a fixed seed, of which 70 % are 38,500. (The paper validates on all of the other 30 %, we on the 16,500 drawn.)
-A file of which the checksum is known must have it; all must have the rows, columns and classes that they should.
+A file of which the checksum is known must have it; all must have the rows, columns and classes that they should. What
+was kept names the file and its checksum.
 A download that was broken off goes on where it was.
 """
 
@@ -35,7 +37,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from pydaub.data import read
+from pydaub.data import Source, read
+from pydaub.data.openml import PREFIX
 from pydaub.data.synthetic import PAPER_ROWS
 from pydaub.errors import InputError
 
@@ -231,26 +234,38 @@ def present(kept: Path = KEPT, copies: Path = COPIES) -> list[str]:
     ]
 
 
-def keep(name: str, path: Path, kept: Path = KEPT) -> Path:
-    """Verify a published file, draw rows of it, and keep them; return where."""
+def keep(name: str, path: str | Path, kept: Path = KEPT) -> Path:
+    """Verify a published file, or `openml:ID`, draw rows of it, and keep them; return where."""
     wanted = data_set(name)
     file = wanted.file
     if file is None:
         raise InputError(f"{name} must have a published file, got none. It has {wanted.copy and wanted.copy.address}.")
-    if not path.is_file():
-        raise InputError(f"`--file` must be the file that {file.address} gives, got no such file: {path}.")
-    digest = _sha256(path)
-    if path.name == file.name and file.sha256 not in {None, digest}:
-        raise InputError(f"{path} must have the SHA-256 {file.sha256}, got {digest}. Fetch it again.")
-    frame, rows = _read(path, file)
+    if str(path).startswith(PREFIX):
+        whole = _openml(read(str(path)), path, file)
+        frame, rows, told = _drawn(whole), len(whole), str(path)
+    else:
+        path = Path(path)
+        told = f"{path.name} with SHA-256 {_checked(path, file)}"
+        frame, rows = _read(path, file)
     if rows != file.rows:
         raise InputError(f"{path} must hold {file.rows:,} rows, got {rows:,}. Fetch it again.")
     if wanted.derived:
         frame[TARGET] = wanted.derived(frame[TARGET].to_numpy())
     _verified(frame, replace(file, rows=len(frame)), path)
     target = kept / f"{name}.parquet"
-    _write(target, frame, {"file": file.name, "sha256": digest, "rows": rows})
+    _write(target, frame, {"file": told, "rows": rows})
     return target
+
+
+def _checked(path: Path, file: File) -> str:
+    """Return the checksum of a file, which must be the known one if it is the file that is published."""
+    if not path.is_file():
+        raise InputError(f"`--file` must be the file that {file.address} gives, got no such file: {path}.")
+    with path.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if path.name == file.name and file.sha256 not in {None, digest}:
+        raise InputError(f"{path} must have the SHA-256 {file.sha256}, got {digest}. Fetch it again.")
+    return digest
 
 
 def download(address: str, folder: Path) -> Path:
@@ -288,15 +303,9 @@ def _read(path: Path, file: File) -> tuple[pd.DataFrame, int]:
     if file.address.startswith(LIBSVM):
         found = read_libsvm(path, file.features)
         return _drawn(found), len(found)
-    if path.suffix in {".arff", ".parquet"}:  # as OpenML has them: with a header, the label last or declared
-        known = read(path)
-        frame = known.rows
-        label = known.label or frame.columns[file.label]
-        if frame.shape[1] != file.features + 1:
-            raise InputError(f"{path} must have {file.features + 1} columns, got {frame.shape[1]}. Fetch it again.")
-        columns = [*frame.columns.drop(label), label]
-        frame = frame[columns].set_axis([*_names(file.features), TARGET], axis=1)
-        return _drawn(frame.apply(pd.to_numeric)), len(frame)
+    if path.suffix in {".arff", ".parquet"}:
+        found = _openml(read(path), path, file)
+        return _drawn(found), len(found)
     chosen = np.sort(np.random.default_rng(SEED).choice(file.rows, min(ROWS, file.rows), replace=False))
     drawn, rows = [], 0
     for batch in _batches(path, file):
@@ -308,6 +317,23 @@ def _read(path: Path, file: File) -> tuple[pd.DataFrame, int]:
     frame = frame.set_axis(_names(frame.shape[1]), axis=1)
     frame[TARGET] = label
     return frame, rows
+
+
+def _openml(known: Source, where: object, file: File) -> pd.DataFrame:
+    """Return the rows of a file as OpenML has them: with a header, the label declared, or called so, or last."""
+    frame = known.rows
+    if not isinstance(frame, pd.DataFrame) or frame.shape[1] != file.features + 1:
+        raise InputError(f"{where} must have {file.features + 1} columns, got {frame.shape[1]}. Is it this data set?")
+    called = [name for name in frame.columns if name.lower() in {"class", "target", "label"}]
+    label = known.label or (called[0] if len(called) == 1 else frame.columns[-1])
+    labels = frame[label]
+    if not pd.api.types.is_numeric_dtype(labels):
+        labels = pd.Series(labels.astype("category").cat.codes)
+    try:
+        features = frame.drop(columns=label).apply(pd.to_numeric)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{where} must have features that are numbers, got: {error}.") from None
+    return features.set_axis(_names(file.features), axis=1).assign(**{TARGET: labels})
 
 
 def read_libsvm(path: Path, features: int) -> pd.DataFrame:
@@ -377,7 +403,7 @@ def _drawn(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.sample(min(ROWS, len(frame)), random_state=SEED)
 
 
-def _verified(frame: pd.DataFrame, file: File, path: Path) -> dict[str, Any]:
+def _verified(frame: pd.DataFrame, file: File, path: object) -> dict[str, Any]:
     """Return what was found to be as it should, or refuse the file."""
     found = (len(frame), frame.shape[1] - 1, frame[TARGET].nunique() if TARGET in frame else 0)
     wanted = (file.rows, file.features, file.classes)
@@ -413,16 +439,11 @@ def _about(path: Path) -> dict[str, Any]:
     return found
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def main() -> None:
     """List the data sets, or fetch one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", nargs="?", help="a data set; without one, all are listed")
-    parser.add_argument("--file", type=Path, help="the published file, where you have it")
+    parser.add_argument("--file", help="the published file, where you have it; or openml:ID")
     parser.add_argument("--kept", type=Path, default=KEPT, help="the folder to keep it in")
     parser.add_argument("--copies", type=Path, default=COPIES, help="the folder with smaller copies")
     arguments = parser.parse_args()

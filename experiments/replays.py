@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub import STRATEGIES, Allocation, Daub, Measurement, Result, Schedule, SlopeBound, Strategy, run
@@ -14,7 +15,6 @@ from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
 MEASURED: Final = Path(__file__).parent / "measured"  # the tables behind docs/results.md
 BOOTSTRAP: Final = 3  # sizes that DAUB gives to every learner

@@ -1,0 +1,121 @@
+"""Measured curves: a table that strategies can be replayed on, whatever interrupts the measuring."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from curves import Wanted, measure, write_table
+from replays import Curves
+
+from pydaub import Allocation, Daub, Failure, Full, Measurement, Outcome, Schedule, run
+from pydaub.engines.table import Table, TableEngine
+from pydaub.errors import InputError
+from pydaub.journal import read
+from pydaub.records import Evaluated
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "curves.py"
+QUICK = Wanted("parity", "tree,naive-bayes-bernoulli", full_size=1500)
+
+
+def test_every_learner_is_measured_on_every_size(tmp_path: Path) -> None:
+    path = measure(QUICK, tmp_path, jobs=2)
+    table = Table.read(path)
+    assert table.learners == ("tree", "naive-bayes-bernoulli")
+    assert table.sizes == (500, 1000, 1500)
+    assert len(table.outcomes) == 6
+    about = json.loads(path.with_suffix(".json").read_text())
+    assert (about["train_rows"], about["valid_rows"], about["left_out"]) == (21_500, 21_500, 0)
+    assert about["commit"]
+    assert {"python", "scikit-learn"} <= set(about["versions"])
+    assert run(Daub(table.learners, Schedule(table.sizes)), TableEngine(table)).selected in table.learners
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{path.stem}.csv", f"{path.stem}.json"]
+
+
+def test_a_longer_table_takes_over_a_shorter_one_and_holds_it(tmp_path: Path) -> None:
+    short = measure(QUICK, tmp_path, jobs=2)
+    before = Table.read(short).outcomes
+    longer = measure(Wanted(QUICK.data, QUICK.learners, full_size=2500), tmp_path, jobs=2)
+    after = Table.read(longer)
+    assert after.sizes == (500, 1000, 1500, 2500)
+    assert before.items() <= after.outcomes.items()
+    assert not short.exists()
+    assert measure(QUICK, tmp_path, jobs=2) == longer
+    other = measure(Wanted(QUICK.data, QUICK.learners, 1, 1500), tmp_path, jobs=2)
+    assert Table.read(other).outcomes != before
+
+
+def test_out_of_budget_it_says_what_is_left_out_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = Wanted("parity", "tree,knn-5", full_size=2500)
+    path = measure(wanted, tmp_path, jobs=1, budget=0.01)
+    left_out = json.loads(path.with_suffix(".json").read_text())["left_out"]
+    assert 0 < left_out <= 8
+    assert f"{left_out} of 8 left out" in capsys.readouterr().err
+    done = len([event for event in read(path.with_suffix(".run") / "journal.jsonl") if isinstance(event, Evaluated)])
+    assert measure(wanted, tmp_path, jobs=2) == path
+    assert len(Table.read(path).outcomes) == 8
+    assert capsys.readouterr().err.count("parity-tree_knn_5-2500-0 ") == 8 - done
+    assert not path.with_suffix(".run").exists()
+
+
+def test_killed_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    command = [sys.executable, str(SCRIPT), "parity", "--learners", "tree,knn-5,forest-10", "--full-size", "2500"]
+    first = subprocess.Popen(
+        [*command, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert first.stderr is not None
+    for _ in range(3):
+        assert first.stderr.readline()
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    first.stderr.close()
+    journal = next(tmp_path.glob("*.run")) / "journal.jsonl"
+    done = {event.allocation for event in read(journal) if isinstance(event, Evaluated)}
+    assert 3 <= len(done) < 12
+    time.sleep(0.5)  # its workers end by themselves
+    second = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, check=True)
+    measured = [line for line in second.stderr.splitlines() if line.startswith("parity-")]
+    assert len(measured) == 12 - len(done)
+    assert len(Table.read(next(tmp_path.glob("*.csv"))).outcomes) == 12
+
+
+def test_a_failure_stands_for_all_larger_sizes(tmp_path: Path) -> None:
+    good = Measurement(0.9, 0.8, 1.0)
+    outcomes: dict[Allocation, Outcome] = {
+        Allocation("a", 500): good,
+        Allocation("a", 1000): good,
+        Allocation("a", 1500): good,
+        Allocation("b", 500): good,
+        Allocation("b", 1000): Failure("timeout", "took more than\n5 seconds", 5.0),
+    }
+    path = tmp_path / "table.csv"
+    assert write_table(path, ("a", "b", "c"), (500, 1000, 1500), outcomes) == 3
+    table = Table.read(path)
+    told = table[Allocation("b", 1500)]
+    assert told == Failure("timeout", "not tried: failed with 1000 rows", 5.0)
+    assert table[Allocation("b", 1000)] == Failure("timeout", "took more than 5 seconds", 5.0)
+    assert write_table(path, ("a", "b"), (500, 1000, 1500), outcomes) == 0
+    (tmp_path / "table.json").write_text("{}")
+    curves = Curves.read(path)
+    assert (curves.failed, curves.full_seconds) == (["b"], 6.0)
+    assert run(Full(("a", "b"), Schedule((1500,))), TableEngine(curves.table)).selected == "a"
+
+
+def test_nonsense_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be one of parity, higgs"):
+        measure(Wanted("nonsense"), tmp_path, jobs=1)
+    with pytest.raises(InputError, match="must have at least 1500"):
+        measure(Wanted("parity", full_size=1000), tmp_path, jobs=1)
+    with pytest.raises(InputError, match="nothing-like-it"):
+        measure(Wanted("parity", "nothing-like-it", full_size=1500), tmp_path, jobs=1)
+    with pytest.raises(InputError, match="--timeout"):
+        measure(Wanted("parity", "tree", full_size=1500, timeout="soon"), tmp_path, jobs=1)
+    done = subprocess.run([sys.executable, str(SCRIPT), "nonsense"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,219 @@
+"""What is read off measured curves, and the page that is made of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import accuracy
+import assumptions
+import figure1
+import paper
+import pytest
+import results
+import table1
+import table2
+from curves import Wanted
+from datasets import DATA_SETS
+from hypothesis import given
+from hypothesis import strategies as st
+from replays import METHODS, Curves, all_curves, common, grouped, largest
+
+from pydaub import Allocation, Measurement
+from pydaub.curve import Curve
+from pydaub.engines.table import Table
+from pydaub.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+PAPER = ROOT.parent / "shared" / "paper"
+TABLES = all_curves(ROOT / "experiments" / "measured")
+SIZES = (500, 1000, 1500, 2500, 4000)
+
+
+def made(curves: dict[str, list[float]], seed: int = 0, seconds: float = 1.0) -> Curves:
+    """Return curves that were not measured, for laws."""
+    outcomes = {
+        Allocation(name, size): Measurement(1.0, score, seconds * size)
+        for name, scores in curves.items()
+        for size, score in zip(SIZES, scores, strict=False)
+    }
+    about = {"data": "parity", "title": "PARITY", "portfolio": "sklearn", "seed": seed, "valid_rows": 10_000}
+    return Curves(about, Table(outcomes))
+
+
+@pytest.mark.parametrize("one", largest(TABLES), ids=lambda one: f"{one.about['data']}-{one.about['portfolio']}")
+def test_laws_of_replays_on_the_shipped_curves(one: Curves) -> None:
+    full = one.replayed("full")
+    assert full.loss == 0
+    assert full.iterations == len(one.table.learners)
+    assert full.speed_up == pytest.approx(1)
+    assert full.result.selected == next(iter(one.scores))
+    for method in METHODS:
+        replay = one.replayed(method)
+        assert 0 <= replay.loss <= 1
+        assert sum(replay.rows_of.values()) == replay.result.rows
+        assert replay.iterations <= len(replay.result.steps)
+    assert set(one.scores) | set(one.failed) == set(one.table.learners)
+
+
+scores = st.floats(0, 1, width=32)
+
+
+@given(st.lists(st.lists(scores, min_size=5, max_size=5), min_size=2, max_size=5), st.sampled_from(SIZES[2:]))
+def test_curves_up_to_a_size_are_those_of_a_shorter_table(points: list[list[float]], size: int) -> None:
+    many = {f"learner-{place}": values for place, values in enumerate(points)}
+    cut = made(many).up_to(size)
+    short = made({name: values[: SIZES.index(size) + 1] for name, values in many.items()})
+    assert cut.sizes == short.sizes
+    assert cut.scores == short.scores
+    for method in METHODS:
+        assert cut.replayed(method).result == short.replayed(method).result
+
+
+def test_iterations_are_counted_after_the_bootstrap() -> None:
+    one = made({"good": [0.7, 0.8, 0.85, 0.9, 0.92], "bad": [0.5, 0.5, 0.5, 0.5, 0.5]})
+    daub = one.replayed("daub")
+    assert daub.iterations == 2  # 2,500 and 4,000 rows for the good one
+    assert len(daub.result.steps) == 8
+
+
+def test_sizes_at_which_a_learner_is_missing_do_not_count() -> None:
+    one = made({"long": [0.5, 0.6, 0.7, 0.8, 0.9], "short": [0.5, 0.6, 0.7, 0.8]})
+    assert one.full_size == 2500
+    with pytest.raises(InputError, match="at least 3 whole sizes, got 2"):
+        _ = made({"long": [0.5, 0.6, 0.7], "short": [0.5, 0.6]}).sizes
+
+
+def test_seeds_are_compared_at_the_size_that_enough_of_them_reach() -> None:
+    lengths = {0: 5, 1: 4, 2: 4, 3: 3}
+    tables = [made({"a": [0.1] * length, "b": [0.2] * length}, seed) for seed, length in lengths.items()]
+    (seeds,) = grouped(tables).values()
+    assert [one.full_size for one in common(seeds, 3)] == [2500] * 3
+    assert [one.full_size for one in common(seeds, 4)] == [1500] * 4
+    assert common(seeds, 5) == []
+    assert largest(tables) == tables[:1]
+
+
+def test_leaders_are_those_that_were_ahead_of_the_best_at_n() -> None:
+    one = made(
+        {
+            "early": [0.6, 0.6, 0.6, 0.6, 0.6],
+            "never": [0.1, 0.1, 0.1, 0.1, 0.1],
+            "middle": [0.5, 0.7, 0.75, 0.75, 0.75],
+            "best": [0.3, 0.4, 0.7, 0.8, 0.9],
+        }
+    )
+    assert figure1.leaders(one) == ["early", "middle", "best"]
+
+
+def curve(*values: float) -> Curve:
+    return Curve("a", SIZES[: len(values)], tuple(Measurement(1.0, value, 1.0) for value in values))
+
+
+def test_a_curve_is_judged_as_the_paper_defines() -> None:
+    assert assumptions.monotone(curve(0.1, 0.1, 0.2), 0.0)
+    assert not assumptions.monotone(curve(0.2, 0.1, 0.3), 0.0)
+    assert assumptions.monotone(curve(0.2, 0.1, 0.3), 0.11)
+    assert assumptions.diminishing(curve(0.1, 0.3, 0.4), 0.0)
+    assert not assumptions.diminishing(curve(0.1, 0.2, 0.4), 0.0)
+    assert assumptions.diminishing(curve(0.1, 0.2, 0.4), 0.11)
+    # Twice the gain over twice the rows is as much a row: sizes are 1,000, 1,500, 2,500.
+    assert assumptions.diminishing(curve(0.1, 0.2, 0.25, 0.349), 0.0)
+    assert not assumptions.diminishing(curve(0.1, 0.2, 0.25, 0.351), 0.0)
+
+
+def test_bounds_count_as_valid_where_they_reach_the_score_at_n() -> None:
+    steady = made({"a": [0.10, 0.20, 0.30, 0.35, 0.40], "b": [0.1, 0.1, 0.1, 0.1, 0.9]})
+    count = assumptions.Count()
+    count.add(steady)
+    assert (count.curves, count.bounds) == (2, 4)
+    assert count.valid == [2, 2, 2, 2]  # those of a, at 1,500 and 2,500 rows; none of b
+    assert count.held == [2, 2, 1, 1]
+
+
+def test_the_results_page_is_what_the_shipped_curves_give() -> None:
+    """If this fails, run `make paper`, or `python experiments/results.py` alone."""
+    assert (ROOT / "docs" / "results.md").read_text() == results.page(TABLES)
+    for picture in re.findall(r"\((figures/.*?)\)", results.page(TABLES)):
+        assert (ROOT / "docs" / picture).exists()
+
+
+@pytest.mark.skipif(not PAPER.exists(), reason="the paper is not here")
+def test_the_papers_figures_are_the_papers() -> None:
+    text = "".join(path.read_text() for path in sorted(PAPER.iterdir()))
+    plain = re.sub(r"\{\\bf\s*([^}]*)\}|[\\$]", r"\1", text)
+    rows = {
+        name: [re.sub(r"[^\d,k.]", "", cell) for cell in match.split("&")]
+        for name, match in re.findall(r"^\s*(Iterations|Allocation|Time \(sec\))\s*&(.*)$", plain, flags=re.MULTILINE)
+    }
+    for place, name in enumerate(rows):
+        ours = [
+            f"{cell:,}" if isinstance(cell, int) else cell for data in table1.PAPER.values() for cell in data[place]
+        ]
+        assert rows[name] == ours
+    assert len(rows) == 3
+    lines = re.findall(r"^\s*([A-Z][\w ]+?)\s*&[^&]*&(.*)$", plain, flags=re.MULTILINE)
+    found = {title: [re.sub(r"[^\d,k.]", "", cell) for cell in cells.split("&")] for title, cells in lines}
+    for name, cells in table2.PAPER.items():
+        title = DATA_SETS[name].title
+        assert found[title] == [f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in cells]
+    assert sum(cells[-2] for cells in table2.PAPER.values()) / 6 == 16
+    assert sum(cells[-1] for cells in table2.PAPER.values()) / 6 == pytest.approx(0.4, abs=0.05)
+    assert accuracy.PAPER.startswith("0.4 % at 16x")
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "accuracy", "assumptions", "figure1", "figure2", "results"])
+def test_each_part_is_a_script_that_refuses_nonsense(name: str, tmp_path: Path) -> None:
+    script = str(ROOT / "experiments" / f"{name}.py")
+    refused = subprocess.run(
+        [sys.executable, script, "--measured", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 1
+    assert "must hold measured tables" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_table_without_its_circumstances_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("learner,size,train_score,valid_score,seconds\na,500,1,1,1\n")
+    with pytest.raises(InputError, match=r"must be as curves\.py wrote it"):
+        all_curves(tmp_path)
+    (tmp_path / "table.json").write_text("{")
+    with pytest.raises(InputError, match=r"must be as curves\.py wrote it"):
+        all_curves(tmp_path)
+
+
+def test_the_large_version_says_how_long_it_takes_and_begins_nothing(tmp_path: Path) -> None:
+    script = str(ROOT / "experiments" / "paper.py")
+    done = subprocess.run(
+        [sys.executable, script, "--large", "--out", str(tmp_path / "out")], capture_output=True, text=True, check=True
+    )
+    assert re.search(r"^\d+ tables, about \d+ minutes", done.stdout, flags=re.MULTILINE)
+    assert "Nothing was begun" in done.stdout
+    assert not (tmp_path / "out").exists()
+    refused = subprocess.run([sys.executable, script, "--data", "moon"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "got moon" in refused.stderr
+
+
+def test_the_small_version_writes_its_page_within_its_budget(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "experiments" / "paper.py"), "--data", "parity", "--budget", "25s"]
+    done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False)
+    # On a slow machine not even three sizes are whole within the budget; then it says so.
+    if done.returncode == 0:
+        assert "## Table 1" in (tmp_path / "results.md").read_text()
+        assert list((tmp_path / "figures").glob("*.png"))
+    else:
+        assert "whole sizes" in done.stderr
+    assert "tables left out" in done.stdout
+
+
+def test_an_estimate_is_the_time_that_the_shipped_tables_took() -> None:
+    one = made({"a": [0.1] * 5, "b": [0.2] * 5}, seconds=0.01)
+    wanted = Wanted("parity", "sklearn", 3, None, "30s")
+    # 95 s for each learner, but the last size takes 40 s and is ended at 30.
+    about, unknown = paper.estimate([wanted], [one], jobs=2)
+    assert about == pytest.approx((2 * 85 + 10 * paper.OVERHEAD) / 2)
+    assert unknown == []
+    assert paper.estimate([Wanted("higgs")], [one], jobs=2) == (0.0, ["higgs (sklearn)"])
