@@ -98,6 +98,23 @@ def test_close_ends_what_is_busy_and_what_that_has_started(nursery: Nursery, tmp
     nursery.close()
 
 
+@linux
+def test_a_cancelled_call_is_killed_and_never_told_of(nursery: Nursery, tmp_path: Path) -> None:
+    path, gate = tmp_path / "busy", tmp_path / "go"
+    key = nursery.begin({"what": "tell_pid", "path": str(path), "then": "loop_in_c"})
+    other = nursery.begin({"what": "until", "path": str(gate)})
+    wait_until(lambda: pids(path))
+    nursery.cancel(key)
+    nursery.cancel(key)
+    wait_until(lambda: not alive(pids(path)[0]))
+    assert nursery.wait(0.1) is None
+    gate.touch()
+    assert ended(nursery).key == other
+    done = nursery.begin({"what": "echo"})
+    nursery.cancel(done)
+    assert nursery.wait(0.5) is None
+
+
 OWNER = """
 import sys
 from faults import forever

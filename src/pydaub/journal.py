@@ -136,6 +136,18 @@ def read(path: str | Path) -> list[Event]:
     return _parsed(content, Path(path))[0]
 
 
+def is_held(path: str | Path) -> bool:
+    """Whether a process is writing this journal now."""
+    try:
+        with Path(path).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _parsed(content: bytes, path: Path) -> tuple[list[Event], int]:
     """Return the complete events, and how many bytes they take."""
     if content[: len(MAGIC)] != MAGIC[: len(content)]:

@@ -119,6 +119,12 @@ class Nursery:
                 self._restart()
         return self._ready.popleft()
 
+    def cancel(self, key: int) -> None:
+        """Kill the child of a call, of which nothing more is told."""
+        if self._running.pop(key, None) is not None:
+            self._send({"cancel": key})
+        self._ready = deque(ended for ended in self._ready if ended.key != key)
+
     def _take(self, received: bytes) -> None:
         *lines, self._buffer = (self._buffer + received).split(b"\n")
         for line in lines:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
+COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "add")
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
 
 
@@ -137,10 +138,26 @@ class Stopped:
     clock: float
 
 
-Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Stopped
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A person's command was taken up, `clock` seconds after the run began. Three of them are about no learner."""
+
+    command: str
+    learner: str | None
+    clock: float
+
+    def __post_init__(self) -> None:
+        if self.command not in COMMANDS:
+            raise InputError(f"`command` must be one of {', '.join(COMMANDS)}, got {self.command!r}.")
+        if (self.learner is None) != (self.command in COMMANDS[:3]):
+            wanted = "no learner" if self.command in COMMANDS[:3] else "a learner"
+            raise InputError(f"`{self.command}` must come with {wanted}, got {self.learner!r}.")
 
 
-def to_json(event: Event) -> dict[str, Any]:
+Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Stopped | Steered
+
+
+def to_json(event: Event) -> dict[str, Any]:  # noqa: PLR0911  # one for each kind
     """Return the event as a flat JSON object."""
     match event:
         case Started(settings):
@@ -163,6 +180,8 @@ def to_json(event: Event) -> dict[str, Any]:
             return {"kind": "selected", "learner": learner}
         case Stopped(reason, clock):
             return {"kind": "stopped", "reason": reason, "clock": float(clock)}
+        case Steered(command, learner, clock):
+            return {"kind": "steered", "command": command, "learner": learner, "clock": float(clock)}
 
 
 def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # one for each kind
@@ -186,6 +205,8 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # on
             return Selected(Allocation(fields["learner"], 1).learner)
         case "stopped":
             return Stopped(str(fields["reason"]), _number(fields["clock"], "clock"))
+        case "steered":
+            return Steered(fields["command"], fields["learner"], _number(fields["clock"], "clock"))
         case _:
             return None
 

@@ -1,10 +1,11 @@
-"""The one loop: ask, submit, collect, journal, tell; with prefetch, resume from the journal, and a time limit."""
+"""The one loop: ask, submit, collect, journal, tell; with prefetch, resume, a time limit, and a person who steers."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydaub.errors import AllLearnersFailed, InputError, JournalMismatch, NothingMeasured, RefusedAllocation
 from pydaub.journal import Journal
@@ -17,15 +18,19 @@ from pydaub.records import (
     Measurement,
     Outcome,
     Selected,
+    Steered,
     Stopped,
     Submitted,
 )
+from pydaub.steering import POLL_SECONDS, Letter, Mailbox
 from pydaub.strategies import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pydaub.engines import Engine
+
+TIMED: Final = (Evaluated, Stopped, Steered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class Result:
         return outcome if isinstance(outcome, Measurement) else None
 
 
-def run(  # noqa: PLR0913  # three that make a run, three that a person may add
+def run(  # noqa: PLR0913  # three that make a run, four that a person may add
     strategy: Strategy,
     engine: Engine,
     journal: Journal | None = None,
@@ -92,6 +97,7 @@ def run(  # noqa: PLR0913  # three that make a run, three that a person may add
     known: Mapping[Allocation, Outcome] | None = None,
     time_limit: float | None = None,
     watch: Callable[[Event], None] | None = None,
+    steering: Steering | None = None,
 ) -> Result:
     """Carry the strategy through to its winner on this engine.
 
@@ -101,7 +107,8 @@ def run(  # noqa: PLR0913  # three that make a run, three that a person may add
 
     Outcomes that the journal holds are not measured again: a run that was killed goes on where it was. Nor are
     those that are `known` from elsewhere. After `time_limit` seconds of the engine's clock the run stops, with the
-    best so far. `watch` is called with every event, once it has been journalled.
+    best so far. `watch` is called with every event, once it has been journalled. `steering` is where commands of a
+    person come from.
 
     The engine is closed at the end, whatever happens. Raises `AllLearnersFailed`, or `NothingMeasured` where the
     time was too short; the `result` of both holds what was done.
@@ -113,112 +120,204 @@ def run(  # noqa: PLR0913  # three that make a run, three that a person may add
     limit: object = time_limit
     if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
         raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
-    running = _Run(strategy, engine, journal, watch)
-    running.add_known(known or {})
-    return running.carried_through(time_limit)
+    return _Run(strategy, engine, journal, watch, steering).carried_through(known or {}, time_limit)
 
 
-class _TimeUp(Exception):
-    """The time limit has passed."""
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """Where commands come from; `admit` makes a learner that a person adds, or raises InputError if it cannot."""
+
+    mailbox: Mailbox
+    admit: Callable[[str], None]
+
+
+class Past:
+    """Events that have happened, told to a strategy again, one by one and in their order.
+
+    So a run goes on where it was, and a picture of it is drawn: what was asked, told and steered is a strategy's whole
+    state.
+    """
+
+    def __init__(self, strategy: Strategy, known: Mapping[Allocation, Outcome]) -> None:
+        self.strategy = strategy
+        self.known = dict(known)  # not told yet
+        self.steps: list[Step] = []
+
+    def take(self, event: Event) -> None:
+        """Take in an event; one that the strategy does not expect raises JournalMismatch."""
+        match event:
+            case Evaluated(allocation, outcome):
+                self.known[allocation] = outcome
+                if self.strategy.outstanding == allocation:
+                    self.tell(allocation)
+            case Asked(allocation):
+                if (asked := self.strategy.ask()) != allocation:
+                    raise JournalMismatch(f"got {allocation} where the strategy now asks {asked}")
+                if allocation in self.known:
+                    self.tell(allocation)
+            case Steered(command, str(learner)):
+                getattr(self.strategy, command)(learner)
+
+    def tell(self, allocation: Allocation) -> None:
+        """Tell the strategy an outcome that is known."""
+        outcome = self.known.pop(allocation)
+        self.strategy.tell(allocation, outcome)
+        self.steps.append(Step(allocation, outcome, self.strategy.bound(allocation.learner)))
+
+
+def best_so_far(outcomes: Mapping[Allocation, Outcome]) -> Allocation | None:
+    """Return what has the highest validation score, with whatever size it was reached, if anything was measured."""
+    measured = [
+        (outcome.valid_score, allocation.size, allocation)
+        for allocation, outcome in outcomes.items()
+        if isinstance(outcome, Measurement)
+    ]
+    best = max(measured, key=lambda entry: entry[:2], default=None)
+    return best and best[2]
+
+
+class _End(Exception):
+    """The run must stop; its argument is the reason."""
 
 
 class _Run:
     def __init__(
-        self, strategy: Strategy, engine: Engine, journal: Journal | None, watch: Callable[[Event], None] | None
+        self,
+        strategy: Strategy,
+        engine: Engine,
+        journal: Journal | None,
+        watch: Callable[[Event], None] | None,
+        steering: Steering | None,
     ) -> None:
-        past = journal.events if journal else []
         self._strategy, self._engine, self._journal, self._watch = strategy, engine, journal, watch
-        self._known = {event.allocation: event.outcome for event in past if isinstance(event, Evaluated)}
-        self._resumed = len(self._known)
-        self._asked_before = iter([event.allocation for event in past if isinstance(event, Asked)])
-        self._selected_before = any(isinstance(event, Selected) for event in past)
-        self._clock_before = max((event.clock for event in past if isinstance(event, Evaluated | Stopped)), default=0.0)
+        self._steering = steering
+        self._events = list(journal.events) if journal else []
+        self._clock_before = max((event.clock for event in self._events if isinstance(event, TIMED)), default=0.0)
+        self._past = Past(strategy, {})
+        self._known_elsewhere: set[Allocation] = set()
         self._pending: set[Allocation] = set()
         self._refused: set[Allocation] = set()
-        self._steps: list[Step] = []
         self._deadline: float | None = None
-        self._known_elsewhere: set[Allocation] = set()
+        self._paused_at: float | None = None
 
-    def add_known(self, known: Mapping[Allocation, Outcome]) -> None:
-        self._known_elsewhere = set(known) - set(self._known)
-        self._known = {**known, **self._known}
-
-    def carried_through(self, time_limit: float | None) -> Result:
+    def carried_through(self, known: Mapping[Allocation, Outcome], time_limit: float | None) -> Result:
         self._deadline = None if time_limit is None else self._engine.clock + time_limit
+        measured = {event.allocation for event in self._events if isinstance(event, Evaluated)}
+        self._known_elsewhere = set(known) - measured
+        self._past.known = {allocation: known[allocation] for allocation in self._known_elsewhere}
         try:
-            while (allocation := self._strategy.ask()) is not None:
-                self._note_asked(allocation)
+            self._go_back()
+            while (allocation := self._next()) is not None:
                 self._evaluate(allocation)
-                outcome = self._known.pop(allocation)
-                self._strategy.tell(allocation, outcome)
-                self._steps.append(Step(allocation, outcome, self._strategy.bound(allocation.learner)))
             winner = self._strategy.winner
-            if winner and not self._selected_before:
+            if winner and not any(isinstance(event, Selected) for event in self._events):
                 self._note(Selected(winner))
             return self._result(Allocation(winner, self._strategy.schedule.full_size) if winner else None)
         except AllLearnersFailed as error:
             error.result = self._result(None)
             raise
-        except _TimeUp:
-            return self._stopped("time limit")
+        except _End as end:
+            return self._stopped(str(end))
         finally:
             self._engine.close()
 
-    def _stopped(self, reason: str) -> Result:
-        """Return the best so far: the highest validation score, with whatever size it was reached."""
-        self._note(Stopped(reason, self._clock_before + self._engine.clock))
-        outcomes = {**{step.allocation: step.outcome for step in self._steps}, **self._known}
-        measured = [
-            (outcome.valid_score, allocation.size, allocation)
-            for allocation, outcome in outcomes.items()
-            if isinstance(outcome, Measurement)
-        ]
-        best = max(measured, key=lambda entry: entry[:2], default=None)
-        result = self._result(best and best[2], reason)
-        if best is None:
-            raise NothingMeasured(result)
-        return result
+    def _go_back(self) -> None:
+        """Tell the strategy all that has happened before."""
+        for event in self._events:
+            if isinstance(event, Steered) and event.command == "add" and self._steering and event.learner:
+                self._steering.admit(event.learner)
+            try:
+                self._past.take(event)
+            except JournalMismatch as error:
+                path = self._journal.path if self._journal else "The journal"
+                raise JournalMismatch(f"{path} must be of the same run, {error}. Choose another journal.") from None
 
-    def _note(self, event: Event, *, sync: bool = True) -> None:
-        if self._journal:
-            self._journal.append(event, sync=sync)
-        if self._watch:
-            self._watch(event)
-
-    def _note_asked(self, allocation: Allocation) -> None:
-        """Journal what is asked, and on resuming check that it is what was asked before."""
-        before = next(self._asked_before, None)
-        if before is None:
+    def _next(self) -> Allocation | None:
+        """Return what is outstanding, or ask; None when the winner is known."""
+        self._obey()
+        while self._paused_at is not None:
+            self._collect()
+            self._obey()
+        if self._strategy.outstanding is None and (allocation := self._strategy.ask()) is not None:
             # Not synced: it can be worked out again from the outcomes, and shows what is going on meanwhile.
             self._note(Asked(allocation, self._strategy.bound(allocation.learner)), sync=False)
-        elif self._journal and before != allocation:
-            raise JournalMismatch(
-                f"{self._journal.path} must be of the same run, got {before} where the strategy now asks"
-                f" {allocation}. Choose another journal."
-            )
+        return self._strategy.outstanding
 
     def _evaluate(self, allocation: Allocation) -> None:
-        """Return once the outcome is known; keep the other workers busy meanwhile."""
+        """Return once the outcome is known and told, or no longer wanted; keep the other workers busy meanwhile."""
         guesses = self._strategy.forecast()
-        while allocation not in self._known:
-            if allocation not in self._pending and self._engine.free:
-                self._submit(allocation)
-            if allocation in self._pending:
-                self._prefetch(guesses)
-            collected = self._engine.collect(self._seconds_left())
-            if collected is None:
-                raise _TimeUp
+        while allocation not in self._past.known:
+            if self._obey():
+                if self._strategy.outstanding != allocation:
+                    return
+                guesses = self._strategy.forecast()
+            if self._paused_at is None:
+                if allocation not in self._pending and self._engine.free:
+                    self._submit(allocation)
+                if allocation in self._pending:
+                    self._prefetch(guesses)
+            self._collect()
+        self._past.tell(allocation)
+
+    def _collect(self) -> None:
+        """Wait for an outcome, but no longer than until the time is up, or a command may have come."""
+        if self._paused_at is not None and not self._pending:
+            time.sleep(POLL_SECONDS)
+            return
+        left = None if self._deadline is None or self._paused_at is not None else self._deadline - self._engine.clock
+        wait = left if self._steering is None else min(POLL_SECONDS, POLL_SECONDS if left is None else left)
+        collected = self._engine.collect(None if wait is None else max(wait, 0.0))
+        if collected is not None:
             done, outcome = collected
             self._pending.remove(done)
             self._note(Evaluated(done, outcome, self._clock_before + self._engine.clock))
-            self._known[done] = outcome
+            self._past.known[done] = outcome
+        elif left is not None and self._deadline is not None and self._engine.clock >= self._deadline:
+            raise _End("time limit")
 
-    def _seconds_left(self) -> float | None:
-        return None if self._deadline is None else max(self._deadline - self._engine.clock, 0.0)
+    def _obey(self) -> bool:
+        """Take up the commands that have come; return whether there were any."""
+        letters = self._steering.mailbox.take() if self._steering else []
+        for letter in letters:
+            try:
+                self._steer(letter)
+            except InputError as error:
+                self._answer(letter, str(error))
+        return bool(letters)
+
+    def _steer(self, letter: Letter) -> None:
+        command, learner = letter.command, letter.learner
+        if (command == "pause") == (self._paused_at is not None) and command in {"pause", "resume"}:
+            raise InputError(f"The run must not be {'paused' if command == 'pause' else 'going on'} already.")
+        if learner is not None:
+            if command == "add" and self._steering and learner not in self._strategy.learners:
+                self._steering.admit(learner)
+            getattr(self._strategy, command)(learner)
+            if command == "drop":
+                self._cancel(learner)
+        self._note(Steered(command, learner, self._clock_before + self._engine.clock))
+        self._answer(letter)
+        if command == "stop":
+            raise _End("stopped by hand")
+        if command == "pause":
+            self._paused_at = self._engine.clock
+        elif command == "resume" and self._paused_at is not None:
+            if self._deadline is not None:
+                self._deadline += self._engine.clock - self._paused_at
+            self._paused_at = None
+
+    def _cancel(self, learner: str) -> None:
+        for allocation in [allocation for allocation in self._pending if allocation.learner == learner]:
+            self._engine.cancel(allocation)
+            self._pending.remove(allocation)
+
+    def _answer(self, letter: Letter, refused: str | None = None) -> None:
+        if self._steering:
+            self._steering.mailbox.answer(letter, refused)
 
     def _prefetch(self, guesses: Iterator[Allocation]) -> None:
         while self._engine.free and (guess := next(guesses, None)) is not None:
-            if guess in self._known or guess in self._pending or guess in self._refused:
+            if guess in self._past.known or guess in self._pending or guess in self._refused:
                 continue
             try:
                 self._submit(guess, guess=True)
@@ -230,16 +329,31 @@ class _Run:
         self._pending.add(allocation)
         self._note(Submitted(allocation), sync=False)
 
+    def _note(self, event: Event, *, sync: bool = True) -> None:
+        if self._journal:
+            self._journal.append(event, sync=sync)
+        if self._watch:
+            self._watch(event)
+
+    def _stopped(self, reason: str) -> Result:
+        self._note(Stopped(reason, self._clock_before + self._engine.clock))
+        best = best_so_far({**{step.allocation: step.outcome for step in self._past.steps}, **self._past.known})
+        result = self._result(best, reason)
+        if best is None:
+            raise NothingMeasured(result)
+        return result
+
     def _result(self, chosen: Allocation | None, stopped: str | None = None) -> Result:
+        ahead = {done: outcome for done, outcome in self._past.known.items() if done not in self._known_elsewhere}
         return Result(
             selected=None if chosen is None else chosen.learner,
             full_size=self._strategy.schedule.full_size,
-            steps=tuple(self._steps),
+            steps=tuple(self._past.steps),
             failures=self._strategy.failures,
             wall_seconds=self._clock_before + self._engine.clock,
-            speculated={done: outcome for done, outcome in self._known.items() if done not in self._known_elsewhere},
+            speculated=ahead,
             abandoned=len(self._pending),
-            resumed=self._resumed,
+            resumed=sum(isinstance(event, Evaluated) for event in self._events),
             selected_size=None if chosen is None else chosen.size,
             stopped=stopped,
         )

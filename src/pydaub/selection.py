@@ -21,10 +21,12 @@ from pydaub.engines.serial import SerialEngine
 from pydaub.errors import FitFailed, InputError, one_line
 from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.journal import Journal
+from pydaub.learners import built_in
 from pydaub.learners.weka.jar import jar
 from pydaub.records import Allocation, Failure, Measurement, Outcome
-from pydaub.run import Result, run
+from pydaub.run import Result, Steering, run
 from pydaub.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact
+from pydaub.steering import Mailbox
 from pydaub.strategies import STRATEGIES, Strategy
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from pydaub.records import Event
 
 
+STEERING = "steering"  # the folder of a run in which commands are left
 SMALLEST_FIRST_SIZE = 20  # fewer rows tell nothing
 STEPS = (5, 4)  # from the first size to all rows where there are few
 
@@ -211,7 +214,18 @@ def select(  # noqa: PLR0913  # what a person may ask for
             engine = ProcessEngine(task, where.workers, folder, where.limits)
             bench = engine.bench
         stack.callback(engine.close)
-        result = run(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch)
+        steering = None
+        if where.folder is not None and where.workers is not None:
+            steering = Steering(
+                Mailbox(where.folder / STEERING), lambda name: engine.admit(name, built_in(name, task.data.schema))
+            )
+            steering.mailbox.clear()
+        result = run(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering)
+        added = [name for name in strategy.learners if name not in task.learners]
+        if added:
+            task = replace(
+                task, learners={**task.learners, **{name: built_in(name, task.data.schema) for name in added}}
+            )
         fitted, note = _handed_over(task, result, bench, where, refit=refit)
     claim = certificate(result, strategy.learners, validation_rows(task), proportion=is_proportion(task))
     return Selection(result, claim, fitted, note)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydaub.certificate import projected_seconds
-from pydaub.errors import AllLearnersFailed, JournalError, NothingMeasured
+from pydaub.errors import AllLearnersFailed, JournalError
 from pydaub.records import Allocation, Evaluated, Event, Measurement, Outcome, Started, Stopped, Submitted
-from pydaub.run import Result, run
+from pydaub.run import TIMED, Past, Result, best_so_far
 from pydaub.schedule import Schedule
 from pydaub.strategies import STRATEGIES, Strategy
 
@@ -85,24 +85,6 @@ def _promise(standing: Standing) -> tuple[bool, float, int, float]:
     return measured, bound, standing.size, score
 
 
-class _Nobody:
-    """An engine without workers: a run on it ends where its journal does."""
-
-    free = 1
-
-    def __init__(self, clock: float) -> None:
-        self.clock = clock
-
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        """Leave it."""
-
-    def collect(self, timeout: float | None = None) -> None:  # as `Engine` says
-        """Wait for nothing."""
-
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
-
-
 def strategy_of(settings: dict[str, Any]) -> Strategy:
     """Return the strategy that a journal's settings describe, as it was at the beginning."""
     try:
@@ -119,20 +101,29 @@ def result_of(events: Sequence[Event]) -> tuple[Strategy, Result]:
     if not events or not isinstance(events[0], Started):
         raise JournalError("A journal must begin with its settings, got none.")
     strategy = strategy_of(dict(events[0].settings))
-    evaluated = [event for event in events if isinstance(event, Evaluated)]
-    known = {event.allocation: event.outcome for event in evaluated}
-    clock = max((event.clock for event in events if isinstance(event, Evaluated | Stopped)), default=0.0)
+    past, failed = Past(strategy, {}), False
+    for event in events:
+        past.take(event)
     try:
-        result = run(strategy, _Nobody(clock), known=known)
-    except AllLearnersFailed as error:
-        result = error.result
-    except NothingMeasured as error:
-        result = error.result
+        while (asked := strategy.outstanding or strategy.ask()) and asked in past.known:
+            past.tell(asked)  # it was known, but the run was killed before it went on
+    except AllLearnersFailed:
+        failed = True
+    outcomes = {event.allocation: event.outcome for event in events if isinstance(event, Evaluated)}
     begun = {event.allocation for event in events if isinstance(event, Submitted)}
-    asked = {step.allocation for step in result.steps}
-    ahead = {allocation: outcome for allocation, outcome in known.items() if allocation not in asked}
-    result = replace(result, abandoned=len(begun - known.keys()), speculated=ahead)
-    if result.stopped:
-        reasons = [event.reason for event in events[-1:] if isinstance(event, Stopped)]
-        result = replace(result, stopped=reasons[0] if reasons else "not finished")
-    return strategy, result
+    reasons = [event.reason for event in events[-1:] if isinstance(event, Stopped)]
+    winner = strategy.winner
+    chosen = Allocation(winner, strategy.schedule.full_size) if winner else None
+    if not winner and not failed:
+        chosen = best_so_far(outcomes)
+    return strategy, Result(
+        selected=None if chosen is None else chosen.learner,
+        full_size=strategy.schedule.full_size,
+        steps=tuple(past.steps),
+        failures=strategy.failures,
+        wall_seconds=max((event.clock for event in events if isinstance(event, TIMED)), default=0.0),
+        speculated=past.known,
+        abandoned=len(begun - outcomes.keys()),
+        selected_size=None if chosen is None else chosen.size,
+        stopped=None if winner or failed else (reasons[0] if reasons else "not finished"),
+    )

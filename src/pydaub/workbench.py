@@ -27,6 +27,8 @@ from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pydaub.learners import Learner
+
 
 class Workbench:
     """The folder of a task. `learners` are the names in their order: files are named by the position."""
@@ -51,15 +53,18 @@ class Workbench:
         except Exception as error:  # noqa: BLE001  # as below
             raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
         _write(self.folder / "task.pkl", content)
-        failures = {}
-        for name, position in self._position.items():
-            try:
-                content = cloudpickle.dumps(task.learners[name])
-            except Exception as error:  # noqa: BLE001  # whatever its own pickling raises
-                failures[name] = Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
-            else:
-                _write(self.folder / "learners" / f"{position}.pkl", content)
-        return failures
+        failures = {name: self.admit(name, task.learners[name]) for name in tuple(self._position)}
+        return {name: failure for name, failure in failures.items() if failure is not None}
+
+    def admit(self, name: str, learner: Learner) -> Failure | None:
+        """Write what workers need of one learner, perhaps a new one; return why it cannot travel, if it cannot."""
+        position = self._position.setdefault(name, len(self._position))
+        try:
+            content = cloudpickle.dumps(learner)
+        except Exception as error:  # noqa: BLE001  # whatever its own pickling raises
+            return Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
+        _write(self.folder / "learners" / f"{position}.pkl", content)
+        return None
 
     def task(self, learner: str) -> Task:
         """Return the task as it concerns one learner."""

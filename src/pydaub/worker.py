@@ -164,6 +164,13 @@ class _Server:
         return None if nearest == math.inf else min(max(nearest, 0.0), LONGEST_WAIT)
 
     def _begin(self, request: dict[str, Any]) -> None:
+        if "cancel" in request:
+            for child in self._children.values():
+                if child.key == request["cancel"]:
+                    child.killed = "cancelled"
+                    proc.kill(child.pid)
+                    os.kill(child.pid, signal.SIGKILL)
+            return
         if request["again"]:
             for child in self._children.values():
                 if child.again and child.key is None and child.memory == request["memory"] and _sent(child, request):

@@ -127,6 +127,21 @@ def test_collecting_ends_after_its_time_and_loses_nothing(make: Make, tmp_path: 
 
 
 @every_engine
+def test_what_is_cancelled_is_not_collected_and_leaves_its_place_to_another(make: Make, tmp_path: Path) -> None:
+    engine = make(tmp_path)
+    free = engine.free
+    engine.submit(Allocation("a", 10))
+    engine.cancel(Allocation("a", 10))
+    engine.cancel(Allocation("c", 10))
+    assert engine.free == free
+    engine.submit(Allocation("b", 10))
+    assert collected(engine)[0] == Allocation("b", 10)
+    engine.submit(Allocation("a", 10))
+    assert collected(engine)[0] == Allocation("a", 10)
+    engine.close()
+
+
+@every_engine
 def test_nothing_survives_close(make: Make, tmp_path: Path) -> None:
     engine = make(tmp_path)
     free = engine.free

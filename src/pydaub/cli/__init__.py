@@ -5,7 +5,8 @@ from __future__ import annotations
 import pydaub.cli.compare
 import pydaub.cli.inspecting
 import pydaub.cli.replay
-import pydaub.cli.running  # noqa: F401  # each of the four adds its commands to the app
+import pydaub.cli.running
+import pydaub.cli.steer  # noqa: F401  # each of the five adds its commands to the app
 from pydaub.cli.app import app, main
 
 __all__ = ["app", "main"]

@@ -32,5 +32,8 @@ class Engine(Protocol):
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
         """Wait for one of the evaluations that were begun; None where none ended in so many seconds of the clock."""
 
+    def cancel(self, allocation: Allocation) -> None:
+        """End an evaluation that was begun; no outcome of it is collected. It may have ended already."""
+
     def close(self) -> None:
         """End whatever still runs."""

@@ -18,6 +18,7 @@ from pydaub.worker import tells_of_memory
 
 if TYPE_CHECKING:
     from pydaub.evaluation import Task
+    from pydaub.learners import Learner
 
 # Imported once by the server that workers are forked from; what a learner needs beyond that it imports itself.
 PRELOAD: Final = ("pydaub.workbench", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network")
@@ -51,6 +52,17 @@ class ProcessEngine:
             raise
         self._warm = {name for name, learner in task.learners.items() if is_warm(learner.estimator)}
         self._going_on = {name for name, learner in task.learners.items() if self._goes_on(learner.estimator)}
+
+    def admit(self, name: str, learner: Learner) -> None:
+        """Take in one more learner."""
+        self._task = replace(self._task, learners={**self._task.learners, name: learner})
+        self._learners = tuple(self._task.learners)
+        if failure := self.bench.admit(name, learner):
+            self._cannot_travel[name] = failure
+        if is_warm(learner.estimator):
+            self._warm.add(name)
+        if self._goes_on(learner.estimator):
+            self._going_on.add(name)
 
     def _goes_on(self, estimator: Any) -> bool:  # noqa: ANN401
         return self._task.reuse and self._task.cv is None and can_go_on(estimator)
@@ -100,6 +112,14 @@ class ProcessEngine:
             return None
         self.bench.tidy(self._task.data.full_size)
         return self._running.pop(ended.key), _outcome(ended, self._limits)
+
+    def cancel(self, allocation: Allocation) -> None:
+        """Kill the worker of an evaluation."""
+        self._failed = [entry for entry in self._failed if entry[0] != allocation]
+        for key in [key for key, running in self._running.items() if running == allocation]:
+            del self._running[key]
+            if self._nursery is not None:
+                self._nursery.cancel(key)
 
     def close(self) -> None:
         """End every worker and wait until they are gone."""

@@ -66,6 +66,11 @@ class SerialEngine:
         self._waiting = None
         return allocation, answer
 
+    def cancel(self, allocation: Allocation) -> None:
+        """Forget an allocation that waits to be collected."""
+        if self._waiting == allocation:
+            self._waiting = None
+
     def close(self) -> None:
         """Forget what waits."""
         self._waiting = None

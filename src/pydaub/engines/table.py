@@ -152,6 +152,11 @@ class TableEngine:
         self._clock, _, allocation, outcome = heapq.heappop(self._running)
         return allocation, outcome
 
+    def cancel(self, allocation: Allocation) -> None:
+        """Forget an evaluation."""
+        self._running = [entry for entry in self._running if entry[2] != allocation]
+        heapq.heapify(self._running)
+
     def close(self) -> None:
         """Forget what still runs."""
         self._running.clear()

@@ -24,6 +24,7 @@ __all__ = [
     "Learner",
     "Portfolio",
     "Recipe",
+    "built_in",
     "classification",
     "combinations",
     "encoded",
@@ -74,6 +75,18 @@ def portfolio(
         )
         raise InputError(f"`learners` must name at least one learner that can be used, got {spec!r}, {why}")
     return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
+
+
+def built_in(name: str, schema: Schema) -> Learner:
+    """Return the learner of exactly this name out of the portfolios `sklearn` and `weka`: never a file or a pattern."""
+    known = recipes(schema) | ({recipe.name: recipe for recipe in WEKA} if schema.task == "classification" else {})
+    if name not in known:
+        near = get_close_matches(name, known, n=3)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
+        raise InputError(f"`learner` must be of the portfolios sklearn or weka, got {name!r}. {hint}")
+    if reason := known[name].obstacle(schema):
+        raise InputError(f"`learner` must be one that can be used, got {name!r}, but {reason}")
+    return known[name].learner(schema)
 
 
 def _chosen(items: list[Any], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:

@@ -24,9 +24,15 @@ class Strategy(ABC):
     of what was told before, and of nothing else; a learner's sizes strictly grow; a failure suspends the
     learner, never the run; `forecast` changes nothing; the winner has been measured at the full size.
 
+    A person may steer: `drop` a learner, `restore` it, `boost` it (it gets its next size before all others), `add` one.
+    What is asked is then a function of what was told and steered before, in that order.
+
     A strategy of one's own says what to ask next (`_choose`), what an outcome changes (`_update`), when it is
-    done (`_done`), and what it will probably ask after that (`forecast`).
+    done (`_done`), and what it will probably ask after that (`forecast`). One that can be steered (`steerable`)
+    also says how a learner enters the race and leaves it (`_enter`, `_leave`).
     """
+
+    steerable = False
 
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
         if isinstance(learners, str) or not isinstance(learners, Iterable):
@@ -48,6 +54,8 @@ class Strategy(ABC):
         self._failures: dict[str, Failure] = {}
         self._bounds: dict[str, float] = {}  # for strategies that have bounds
         self._outstanding: Allocation | None = None
+        self._dropped: set[str] = set()
+        self._boosts: list[str] = []  # learners whose next size comes first
         self._best: tuple[float, int] | None = None  # at the full size: minus the score, and the position
 
     def ask(self) -> Allocation | None:
@@ -56,7 +64,7 @@ class Strategy(ABC):
             raise ProtocolError(f"`ask` must wait until the outcome of {self._outstanding} has been told.")
         if self.winner is not None:
             return None
-        self._outstanding = self._choose()
+        self._outstanding = self._boosted() or self._choose()
         if self._outstanding is None:
             raise AllLearnersFailed(self._failures)
         return self._outstanding
@@ -79,9 +87,58 @@ class Strategy(ABC):
         self._outstanding = None
         if isinstance(outcome, Failure):
             self._failures[learner] = outcome
+            self._boosts = [name for name in self._boosts if name != learner]
         elif allocation.size == self.schedule.full_size:
             reached = (-outcome.valid_score, self._position[learner])
             self._best = reached if self._best is None else min(self._best, reached)
+
+    def drop(self, learner: str) -> None:
+        """Take a learner out of the race; if its outcome is outstanding, it is no longer waited for."""
+        self._check_racing(learner, "drop")
+        if len(self.learners) - len(self._dropped) - len(self._failures) < 2:  # noqa: PLR2004  # it and another one
+            raise InputError(f"`drop` must leave a learner in the race, got {learner!r}, the last one. Stop the run.")
+        self._leave(learner)
+        if self._outstanding and self._outstanding.learner == learner:
+            self._outstanding = None
+        self._boosts = [name for name in self._boosts if name != learner]
+        self._dropped.add(learner)
+
+    def restore(self, learner: str) -> None:
+        """Bring a dropped learner back, with all that is known of it."""
+        self._check_steerable()
+        self._check_known(learner)
+        if learner not in self._dropped:
+            raise InputError(f"`restore` must be of a dropped learner, got {learner!r}, which is none.")
+        self._enter(learner)
+        self._dropped.remove(learner)
+
+    def boost(self, learner: str) -> None:
+        """Have a learner get its next size before all others."""
+        self._check_racing(learner, "boost")
+        waiting = self._boosts.count(learner) + (self._outstanding is not None and self._outstanding.learner == learner)
+        if len(self._curves[learner].sizes) + waiting >= len(self.schedule.sizes):
+            raise InputError(f"`boost` must be of a learner that has a larger size to get, got {learner!r}.")
+        self._boosts.append(learner)
+
+    def add(self, learner: str) -> None:
+        """Let one more learner into the race, which begins with the first size."""
+        self._check_steerable()
+        Allocation(learner, 1)  # refuses what is no name
+        if learner in self._curves:
+            raise InputError(f"`add` must be of a learner that is not there, got {learner!r}.")
+        self._curves[learner], self._position[learner] = Curve(learner), len(self.learners)
+        self.learners = (*self.learners, learner)
+        self._enter(learner)
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The learners that a person has taken out of the race."""
+        return frozenset(self._dropped)
+
+    @property
+    def outstanding(self) -> Allocation | None:
+        """What was asked for and has not been told yet."""
+        return self._outstanding
 
     @abstractmethod
     def forecast(self) -> Iterator[Allocation]:
@@ -126,6 +183,35 @@ class Strategy(ABC):
         if learner not in self._curves:
             raise InputError(f"`learner` must be one of the strategy's {len(self.learners)}, got {learner!r}.")
 
+    def _check_steerable(self) -> None:
+        if not self.steerable:
+            raise InputError(
+                f"The strategy must be one in which learners can be steered, got {type(self).__name__.lower()!r}."
+                " Pausing and stopping the run always work."
+            )
+
+    def _check_racing(self, learner: str, what: str) -> None:
+        self._check_steerable()
+        self._check_known(learner)
+        for names, why in ((self._dropped, "was dropped"), (self._failures, "has failed")):
+            if learner in names:
+                raise InputError(f"`{what}` must be of a learner in the race, got {learner!r}, which {why}.")
+
+    def _boosted(self) -> Allocation | None:
+        if not self._boosts:
+            return None
+        learner = self._boosts.pop(0)
+        self._leave(learner)
+        return Allocation(learner, self.schedule.sizes[len(self._curves[learner].sizes)])
+
+    def _enter(self, learner: str) -> None:
+        """Have a learner wait for its next size, with what is known of it. Called only where `steerable`."""
+        raise NotImplementedError(learner)
+
+    def _leave(self, learner: str) -> None:
+        """Have a learner wait no longer; it may be the one that was asked for. Called only where `steerable`."""
+        raise NotImplementedError(learner)
+
     @staticmethod
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
         """Return those of the sizes that this strategy may ask for; the last is among them."""
@@ -147,29 +233,54 @@ class Strategy(ABC):
 class Ranking:
     """Learners by a key, the highest first; equal keys in the order in which the learners are listed.
 
-    `push`, `pop` and each step of a walk cost at most a logarithm of the number of learners.
+    `push`, `pop` and each step of a walk cost at most a logarithm of the number of learners; `discard` costs nothing
+    until its entry comes up.
     """
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int]] = []
+        self._heap: list[tuple[float, int, int]] = []
+        self._entries: dict[int, int] = {}  # the valid entry of each learner
+        self._pushed = 0
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._entries)
 
     def push(self, key: float, position: int) -> None:
-        """Add the learner that is listed at this position."""
-        heapq.heappush(self._heap, (-key, position))
+        """Add the learner that is listed at this position, or change its key."""
+        self._pushed += 1
+        self._entries[position] = self._pushed
+        heapq.heappush(self._heap, (-key, position, self._pushed))
 
     def pop(self) -> int:
         """Remove the first learner and return its position."""
-        return heapq.heappop(self._heap)[1]
+        position = self._first()[1]
+        self.discard(position)
+        return position
+
+    def discard(self, position: int) -> None:
+        """Remove the learner that is listed at this position, if it is there."""
+        self._entries.pop(position, None)
+
+    @property
+    def first(self) -> tuple[float, int] | None:
+        """The first key and position, if there is one."""
+        if not self._entries:
+            return None
+        key, position, _ = self._first()
+        return -key, position
 
     def __iter__(self) -> Iterator[tuple[float, int]]:
         """Walk from the first key and position down, without removing any."""
         frontier = [(self._heap[0], 0)] if self._heap else []
         while frontier:
-            (key, position), node = heapq.heappop(frontier)
-            yield -key, position
+            (key, position, entry), node = heapq.heappop(frontier)
+            if self._entries.get(position) == entry:
+                yield -key, position
             for child in (2 * node + 1, 2 * node + 2):
                 if child < len(self._heap):
                     heapq.heappush(frontier, (self._heap[child], child))
+
+    def _first(self) -> tuple[float, int, int]:
+        while self._entries.get(self._heap[0][1]) != self._heap[0][2]:
+            heapq.heappop(self._heap)
+        return self._heap[0]

@@ -30,16 +30,25 @@ class Daub(Strategy):
     by a lower bound, never dropped. Ties go to the learner listed first. If the bootstrap already
     reaches the full size, the best validation score there wins.
 
+    A learner that got all rows because a person wished so waits with its score for a bound, and is selected
+    once no other has a higher one.
+
     Variants are bounds and settings: `Daub(..., bound=SlopeBound(train_cap=False))` is the paper's "no f^T".
     """
+
+    steerable = True
 
     def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
         super().__init__(learners, schedule)
         check_bound(bound)
         self._bound = bound
         self._bootstrap = self.schedule.sizes[:BOOTSTRAP]
-        self._bootstrapped = 0  # how many learners are through with it
+        self._bootstrapping = Ranking()  # those that are not through with it, in their order
+        for position in range(len(self.learners)):
+            self._bootstrapping.push(0.0, position)
         self._waiting = Ranking()  # by bound; the learner that was asked for is not in it
+        self._wished = False  # what was asked is a boost
+        self._reached = False  # a learner has got all rows by its bound
         self._fallen, self._falls = 0.0, 0  # by how much bounds have fallen in all, in so many steps
 
     def forecast(self) -> Iterator[Allocation]:
@@ -49,7 +58,7 @@ class Daub(Strategy):
         known; and so on down its sizes.
         """
         asked = self._outstanding
-        for position in range(self._bootstrapped, len(self.learners)):
+        for _, position in self._bootstrapping:
             learner = self.learners[position]
             had = self._curves[learner].sizes[-1:] or (0,)
             last = asked.size if asked and asked.learner == learner else had[0]
@@ -83,27 +92,58 @@ class Daub(Strategy):
         return {**super().settings, "bound": described(self._bound)}
 
     def _choose(self) -> Allocation | None:
-        if self._bootstrapped < len(self.learners):
-            learner = self.learners[self._bootstrapped]
+        self._wished = False
+        if first := self._bootstrapping.first:
+            learner = self.learners[first[1]]
             return Allocation(learner, self._bootstrap[len(self._curves[learner].sizes)])
         if not self._waiting:
             return None
         learner = self.learners[self._waiting.pop()]  # Alg. 1: j <- argmax u_i
         return Allocation(learner, self._next_size[self._curves[learner].sizes[-1]])
 
+    def _boosted(self) -> Allocation | None:
+        wished = super()._boosted()
+        self._wished = wished is not None
+        return wished
+
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner, size, last = allocation.learner, allocation.size, self._bootstrap[-1]
-        failed = isinstance(outcome, Failure)
+        position, failed = self._position[learner], isinstance(outcome, Failure)
         if not failed and size >= last:  # Alg. 1: UpdateBound
             bound = value(self._bound, self._curves[learner], self.schedule.full_size)
             if math.isfinite(fall := self._bounds.get(learner, bound) - bound):
                 self._fallen += max(fall, 0.0)
                 self._falls += size > last
             self._bounds[learner] = bound
-            if size < self.schedule.full_size:
-                self._waiting.push(bound, self._position[learner])
-        if size == last or (failed and size < last):
-            self._bootstrapped += 1
+        if failed or size >= last:
+            self._bootstrapping.discard(position)
+        if not failed and size == self.schedule.full_size and not self._wished:
+            self._reached = True
+        elif not failed:
+            self._enter(learner)
+
+    def _enter(self, learner: str) -> None:
+        position, sizes = self._position[learner], self._curves[learner].sizes
+        if len(sizes) < len(self._bootstrap):
+            self._bootstrapping.push(0.0, position)
+            if not sizes and self._reached:  # added when the race was over, which goes on
+                self._reached = False
+                for other in self.learners:
+                    if self._curves[other].sizes[-1:] == (self.schedule.full_size,):
+                        self._enter(other)
+        elif sizes[-1] == self.schedule.full_size:
+            self._waiting.push(self._curves[learner].measurements[-1].valid_score, position)
+        else:
+            self._waiting.push(self._bounds[learner], position)
+
+    def _leave(self, learner: str) -> None:
+        self._bootstrapping.discard(self._position[learner])
+        self._waiting.discard(self._position[learner])
 
     def _done(self) -> bool:
-        return self._bootstrapped == len(self.learners)
+        if self._bootstrapping:
+            return False
+        first = self._waiting.first
+        return self._reached or (
+            first is not None and self._curves[self.learners[first[1]]].sizes[-1] == self.schedule.full_size
+        )
