@@ -30,9 +30,11 @@ def shown(made: Callable[[list[Curves]], str], doc: str | None) -> None:
     """Print what is made of the measured curves."""
     arguments = parser(doc).parse_args()
     try:
-        print(made(all_curves(arguments.measured)))
+        print(made(all_curves(arguments.measured)), flush=True)
     except PydaubError as error:
         sys.exit(str(error))
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read has seen enough
 
 
 def drawings(

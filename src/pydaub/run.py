@@ -142,6 +142,7 @@ class Past:
         self.strategy = strategy
         self.known = dict(known)  # not told yet
         self.steps: list[Step] = []
+        self.reason = ""  # why the last allocation was asked for
 
     def take(self, event: Event) -> None:
         """Take in an event; one that the strategy does not expect raises JournalMismatch."""
@@ -151,8 +152,11 @@ class Past:
                 if self.strategy.outstanding == allocation:
                     self.tell(allocation)
             case Asked(allocation):
+                if self.strategy.outstanding is not None:
+                    raise JournalMismatch(f"got {allocation} before the outcome of {self.strategy.outstanding}")
                 if (asked := self.strategy.ask()) != allocation:
                     raise JournalMismatch(f"got {allocation} where the strategy now asks {asked}")
+                self.reason = self.strategy.reason
                 if allocation in self.known:
                     self.tell(allocation)
             case Steered(command, str(learner)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,7 @@ WekaJar = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page beside the run.")]
 
 
 @app.command()
@@ -64,6 +66,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
     no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record the score alone.")] = False,
     weka_jar: WekaJar = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
+    dashboard: Dashboard = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -94,7 +97,8 @@ def run(  # noqa: PLR0913  # a command line may have many options
         metrics=not no_metrics,
         weka_jar=weka_jar,
     )
-    start(request, out, options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet))
+    how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
+    start(request, out, replace(how, dashboard=dashboard))
 
 
 @app.command()
@@ -106,6 +110,7 @@ def resume(  # noqa: PLR0913  # the same
     learner_timeout: Timeout = None,
     learner_memory: Memory = None,
     weka_jar: WekaJar = None,
+    dashboard: Dashboard = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -113,7 +118,7 @@ def resume(  # noqa: PLR0913  # the same
     from pydaub.cli.session import resume as go_on
 
     how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
-    go_on(folder, how, weka_jar)
+    go_on(folder, replace(how, dashboard=dashboard), weka_jar)
 
 
 @app.command()
@@ -122,12 +127,14 @@ def demo(
     full: Annotated[bool, typer.Option("--full", help="The paper's size: 21,500 rows to train.")] = False,
     jobs: Annotated[int, typer.Option(help="How many workers.")] = 2,
     out: Annotated[Path | None, typer.Option(help="The run's folder.  [default: pydaub-runs/parity-DATE-TIME]")] = None,
+    dashboard: Dashboard = False,
     quiet: Quiet = False,
 ) -> None:
     """Run the paper's parity problem on the default portfolio."""
     from pydaub.cli.session import start_demo
 
-    start_demo(out, options(jobs, None, None, None, as_json=False, quiet=quiet), full=full)
+    how = options(jobs, None, None, None, as_json=False, quiet=quiet)
+    start_demo(out, replace(how, dashboard=dashboard), full=full)
 
 
 def options(  # noqa: PLR0913  # the same

@@ -15,6 +15,7 @@ import typer
 from pydaub import saving
 from pydaub.cli.app import complain, leave_on_termination
 from pydaub.cli.output import as_json
+from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.synthetic import PAPER_ROWS
 from pydaub.engines.processes import ProcessEngine, available_memory, check_limits, cores
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
@@ -52,6 +53,7 @@ class Options:
     learner_memory: int | None = None
     json: bool = False
     quiet: bool = False
+    dashboard: bool = False
 
     @property
     def workers(self) -> int:
@@ -72,6 +74,8 @@ class Options:
 def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
     leave_on_termination()
+    if options.dashboard:
+        check_dashboard()
     request = replace(request.resolved(), weka_jar=use_jar(request.weka_jar))
     _check(request, options)
     path = out or new_path(request.data)
@@ -94,6 +98,8 @@ def resume(path: Path, options: Options, weka_jar: str | None = None) -> None:
     """Go on with a run; WEKA's jar may have moved."""
     leave_on_termination()
     folder = RunFolder(path)
+    if options.dashboard:
+        check_dashboard()
     use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
     _check_weka(folder)
     _check(folder.request, options)
@@ -114,6 +120,8 @@ def _check_weka(folder: RunFolder) -> None:
 def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -> None:
     """Carry a run through, show it as it goes on, and print what came of it."""
     where = Where(options.workers, options.limits, folder.path)
+    if options.dashboard:
+        open_page(folder.path)
     picture = Picture(strategy)
     for event in read(folder.journal) if folder.journal.exists() else []:
         if isinstance(event, Evaluated):

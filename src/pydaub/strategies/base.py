@@ -136,6 +136,11 @@ class Strategy(ABC):
         return frozenset(self._dropped)
 
     @property
+    def reason(self) -> str:
+        """Why the outstanding allocation was asked for, in plain words."""
+        return f"it is next with the strategy {type(self).__name__.lower()}"
+
+    @property
     def outstanding(self) -> Allocation | None:
         """What was asked for and has not been told yet."""
         return self._outstanding

@@ -87,6 +87,19 @@ class Daub(Strategy):
                 heapq.heappush(heap, (minus_bound + fall, position, size))
 
     @property
+    def reason(self) -> str:
+        """Why the outstanding allocation was asked for, in plain words."""
+        if self._wished:
+            return "somebody wished so"
+        asked = self._outstanding
+        if asked is None or asked.size <= self._bootstrap[-1]:
+            return f"every learner begins with the {len(self._bootstrap)} smallest sizes"
+        own, following = self._bounds[asked.learner], self._waiting.first
+        if following is None:
+            return f"its bound {own:.3f} is the only one left"
+        return f"its bound {own:.3f} is the highest; next is {self.learners[following[1]]} with {following[0]:.3f}"
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What makes two strategies ask the same, in plain JSON values."""
         return {**super().settings, "bound": described(self._bound)}

@@ -59,6 +59,11 @@ class Rounds(Strategy):
                     yield Allocation(asked.learner, size)
                 yield from (Allocation(self.learners[position], size) for _, position in self._measured)
 
+    @property
+    def reason(self) -> str:
+        """Why the outstanding allocation was asked for, in plain words."""
+        return f"it is in the round of {self._size:,} rows"
+
     def _choose(self) -> Allocation | None:
         if not self._in_round() and self._measured:
             self._begin_round()

@@ -1,0 +1,81 @@
+"""`pydaub watch`: the live page of a run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from typing import Annotated
+
+import typer
+
+from pydaub.cli.app import app
+from pydaub.errors import InputError
+
+
+@app.command()
+def watch(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run: going on, ended or killed.")],
+    *,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on. Only this machine can see the default.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    linger: Annotated[bool, typer.Option(help="Stay when the run has ended and nobody looks.")] = True,
+) -> None:
+    """Show a run on a live page, and steer it from there. Ctrl-C ends the page, never the run."""
+    check_dashboard()
+    from pydaub.dashboard.serving import serve
+    from pydaub.runfolder import RunFolder
+    from pydaub.selection import STEERING
+    from pydaub.steering import Mailbox
+
+    opened = RunFolder(folder)
+
+    def addable() -> list[str]:
+        from pydaub.learners import portfolio
+
+        return list(portfolio("sklearn", opened.schema()))
+
+    valid_size = 0
+    with suppress(OSError, ValueError, KeyError, InputError):
+        valid_size = opened.data().valid_size
+    serve(
+        folder,
+        opened.journal,
+        Mailbox(folder / STEERING),
+        valid_size=valid_size,
+        addable=addable,
+        host=host,
+        port=port,
+        browse=browser,
+        linger=linger,
+    )
+
+
+def open_page(folder: Path) -> None:
+    """Start the page in a process of its own, which ends some time after the run; its address is printed."""
+    page = subprocess.Popen(  # noqa: S603  # ourselves
+        [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-linger"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the run
+    )
+
+    def tell() -> None:
+        for line in page.stderr or ():
+            typer.echo(line.rstrip(), err=True)
+
+    threading.Thread(target=tell, daemon=True).start()  # the run does not wait for it
+
+
+def check_dashboard() -> None:
+    """Say what to install where the page cannot be served."""
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise InputError("The page needs Starlette and uvicorn. `pip install 'pydaub[dashboard]'` does it.")

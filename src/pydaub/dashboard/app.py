@@ -1,0 +1,212 @@
+"""The server of the page: one page, a stream of changes, and a door for commands. It serves nothing else.
+
+Who wants anything must name the host that the server listens on and know the token of the printed address. Commands
+must also come from the page itself: a cross-site request can neither set the header nor name the right origin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from pydaub.errors import InputError
+from pydaub.journal import is_held
+from pydaub.records import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+    from pydaub.dashboard.following import Following
+    from pydaub.steering import Mailbox
+
+LOOK_SECONDS: Final = 0.25  # how often the journal is looked at, and the page told
+STILL_SECONDS: Final = 15.0  # after so long without news a sign of life
+PATIENCE: Final = 5.0  # seconds for the run to answer a command
+LARGEST_BODY: Final = 4096
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Dashboard:
+    """What the routes share: the story of one run, and who is looking at it."""
+
+    def __init__(
+        self,
+        following: Following,
+        mailbox: Mailbox,
+        token: str,
+        *,
+        title: str = "run",
+        addable: Callable[[], list[str]] = list,
+    ) -> None:
+        self.following, self.mailbox, self.token, self.title = following, mailbox, token, title
+        self.addable = addable
+        self.viewers: set[asyncio.Queue[dict[str, Any]]] = set()
+        self._decisions = 0
+        self._state = ""
+
+    def app(self, hosts: list[str]) -> Starlette:
+        """Return the application; `hosts` are the names under which it may be asked."""
+
+        @asynccontextmanager
+        async def alive(_: Starlette) -> AsyncIterator[None]:
+            following = asyncio.create_task(self._follow())
+            yield
+            following.cancel()
+
+        routes = [
+            Route("/", self.page),
+            Route("/events", self.events),
+            Route("/addable", self.names),
+            Route("/steer", self.steer, methods=["POST"]),
+        ]
+        guard = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+        return Starlette(routes=routes, middleware=[guard], lifespan=alive)
+
+    async def _follow(self) -> None:
+        """Look at the journal again and again, and tell everybody what is new."""
+        while True:
+            new = self.following.look()
+            state = self.following.story.state(held=is_held(self.following.path)) if self.following.begun else ""
+            if new or state != self._state:
+                self._state = state
+                self._tell()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _tell(self) -> None:
+        changes = self.following.changes(self._decisions)
+        self._decisions = len(self.following.story.decisions)
+        for viewer in self.viewers:
+            viewer.put_nowait(changes)
+
+    def _forbidden(self, request: Request) -> Response | None:
+        given = request.headers.get("x-token") or request.query_params.get("token") or ""
+        if secrets.compare_digest(given.encode(), self.token.encode()):
+            return None
+        return PlainTextResponse("The address must hold the token that was printed.\n", 403, headers=HEADERS)
+
+    async def page(self, request: Request) -> Response:
+        """Answer with the page, its style and its script in it."""
+        if refused := self._forbidden(request):
+            return refused
+        nonce = secrets.token_urlsafe(16)
+        policy = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self';"
+            " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        return HTMLResponse(page(self.title, nonce), headers={**HEADERS, "Content-Security-Policy": policy})
+
+    async def events(self, request: Request) -> Response:
+        """Tell everything, and then whatever changes, for as long as somebody looks."""
+        if refused := self._forbidden(request):
+            return refused
+        headers = {**HEADERS, "X-Accel-Buffering": "no"}
+        return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
+
+    async def _stream(self) -> AsyncIterator[str]:
+        self.following.look()
+        self._tell()  # so that those who look already miss nothing
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        yield _message("snapshot", self.following.snapshot())
+        self.viewers.add(queue)
+        try:
+            while True:
+                try:
+                    yield _message("changes", await asyncio.wait_for(queue.get(), STILL_SECONDS))
+                except TimeoutError:
+                    yield ": still here\n\n"
+        finally:
+            self.viewers.discard(queue)
+
+    async def names(self, request: Request) -> Response:
+        """Answer with the learners that could be added."""
+        if refused := self._forbidden(request):
+            return refused
+        there = set(self.following.story.strategy.learners) if self.following.begun else set()
+        try:
+            found = await run_in_threadpool(self.addable)
+        except InputError as error:
+            return JSONResponse({"error": str(error)}, 409, headers=HEADERS)
+        return JSONResponse([name for name in found if name not in there], headers=HEADERS)
+
+    async def steer(self, request: Request) -> Response:
+        """Hand a command of the person who looks to the run, and answer with what it says."""
+        if refused := self._foreign(request) or self._forbidden(request):
+            return refused
+        try:
+            body = await _body(request)
+            fields = json.loads(body)
+            command, learner = fields["command"], fields.get("learner")
+            if command not in COMMANDS or not isinstance(learner, str | None):
+                raise ValueError(command)  # noqa: TRY301  # told with the others below
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return JSONResponse({"error": f"A command must be one of {', '.join(COMMANDS)}."}, 400, headers=HEADERS)
+        if not is_held(self.following.path):
+            return JSONResponse({"error": "The run must be going on to be steered."}, 409, headers=HEADERS)
+        try:
+            key = self.mailbox.send(command, learner)
+            answered = await run_in_threadpool(self.mailbox.answer_to, key, PATIENCE)
+        except InputError as error:
+            return JSONResponse({"error": str(error)}, 409, headers=HEADERS)
+        return JSONResponse({"obeyed": answered}, headers=HEADERS)
+
+    def _foreign(self, request: Request) -> Response | None:
+        """Refuse what does not come from the page itself."""
+        origin = request.headers.get("origin")
+        own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
+        written = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+        if "x-token" in request.headers and written and (origin is None or origin in own):
+            return None
+        return PlainTextResponse("Commands must come from the page itself.\n", 403, headers=HEADERS)
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            raise ValueError("too long")
+    return body
+
+
+def page(title: str, nonce: str) -> str:
+    """Return the page as one file."""
+    static = files("pydaub.dashboard") / "static"
+    text = (static / "page.html").read_text(encoding="utf-8")
+    parts = {
+        "TITLE": title.replace("&", "&amp;").replace("<", "&lt;"),
+        "STYLE": (static / "page.css").read_text(encoding="utf-8"),
+        "SCRIPT": (static / "page.js").read_text(encoding="utf-8"),
+        "NONCE": nonce,
+    }
+    for name, part in parts.items():
+        text = text.replace(f"<!--{name}-->" if name in {"STYLE", "SCRIPT"} else f"__{name}__", part)
+    return text
+
+
+def _message(kind: str, fields: dict[str, Any]) -> str:
+    return f"event: {kind}\ndata: {json.dumps(fields, separators=(',', ':'), allow_nan=False)}\n\n"
+
+
+def run_title(folder: Path) -> str:
+    """Return what the page calls a run."""
+    return folder.resolve().name

@@ -1,0 +1,105 @@
+"""The page's process: a free port, a token, a browser, and an end."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import secrets
+import socket
+import sys
+import webbrowser
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from pydaub.dashboard.app import Dashboard, run_title
+from pydaub.dashboard.following import Following
+from pydaub.errors import InputError
+from pydaub.journal import is_held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pydaub.steering import Mailbox
+
+LOOPBACK: Final = "127.0.0.1"
+LINGER: Final = 30.0  # seconds that a page of an ended run is kept without anybody looking
+
+
+def serve(  # noqa: PLR0913  # what a person may choose
+    folder: Path,
+    journal: Path,
+    mailbox: Mailbox,
+    *,
+    valid_size: int = 0,
+    addable: Callable[[], list[str]] = list,
+    host: str = LOOPBACK,
+    port: int = 0,
+    browse: bool = True,
+    linger: bool = True,
+) -> None:
+    """Serve the page until it is interrupted; unless `linger`, until the run has ended and nobody looks any more."""
+    listening = _bound(host, port)
+    port = listening.getsockname()[1]
+    token = secrets.token_urlsafe(24)
+    dashboard = Dashboard(Following(journal, valid_size), mailbox, token, title=run_title(folder), addable=addable)
+    name = LOOPBACK if _is_any(host) else host
+    shown = f"[{name}]" if ":" in name else name
+    address = f"http://{shown}:{port}/?token={token}"
+    hosts = ["*"] if _is_any(host) else [LOOPBACK, "localhost", shown]
+    config = uvicorn.Config(
+        dashboard.app(hosts), log_level="error", lifespan="on", server_header=False, timeout_graceful_shutdown=1
+    )
+
+    def announce() -> None:
+        print(f"The page: {address}", file=sys.stderr, flush=True)  # noqa: T201  # the address is what it is for
+        if browse:
+            with suppress(webbrowser.Error):
+                webbrowser.open(address)
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_served(uvicorn.Server(config), listening, dashboard, announce, linger=linger))
+
+
+async def _served(
+    server: uvicorn.Server,
+    listening: socket.socket,
+    dashboard: Dashboard,
+    announce: Callable[[], None],
+    *,
+    linger: bool,
+) -> None:
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started and not serving.done():  # noqa: ASYNC110  # it has no event for it
+        await asyncio.sleep(0.01)
+    announce()
+    alone = 0.0
+    while not serving.done():
+        await asyncio.wait([serving], timeout=1.0)
+        ended = dashboard.following.begun and not is_held(dashboard.following.path)
+        alone = alone + 1.0 if ended and not dashboard.viewers else 0.0
+        if not linger and alone >= LINGER:
+            server.should_exit = True
+    await serving
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"`--host` and `--port` must be free to listen on, got {host} and {port}: {reason}.") from None
+    return listening
+
+
+def _is_any(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

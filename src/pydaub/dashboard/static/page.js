@@ -1,0 +1,328 @@
+"use strict";
+// The page draws what the server tells and decides nothing. Names and messages are set as text, never as markup.
+const $ = (id) => document.getElementById(id);
+const token = new URLSearchParams(location.search).get("token") || "";
+const SVG = "http://www.w3.org/2000/svg", CARDS = 60, LINES = 200;
+const MARKS = { running: "▶", waiting: "…", bootstrapping: "◔", suspended: "–", failed: "✕", dropped: "⊘", selected: "★" };
+const COLUMNS = [
+  ["name", "Learner", "l", (x) => x.name],
+  ["size", "Size", "", (x) => x.size],
+  ["train", "Training", "", (x) => x.train],
+  ["valid", "Validation", "", (x) => x.valid],
+  ["loss", "Loss", "", (x) => (x.valid === null ? null : -x.valid)],
+  ["bound", "Bound", "", (x) => x.bound],
+  ["seconds", "Cost", "", (x) => x.seconds],
+  ["status", "Status", "l", (x) => x.status],
+];
+let head = {}, learners = new Map(), decisions = [], misbehaved = {}, order = { by: "size", up: false };
+let picked = new Set(), cards = new Map(), rows = new Map(), range = [0, 1], all = false, shown = null, dirty = false, base = 0;
+
+const number = (x, digits = 4) => (x === null || x === undefined ? "" : x.toFixed(digits));
+const count = (x) => Math.round(x).toLocaleString("en");
+function time(s) {
+  if (s === null || s === undefined) return "unknown";
+  if (s < 120) return `${s.toFixed(s < 10 ? 1 : 0)} s`;
+  return s < 7200 ? `${(s / 60).toFixed(0)} min` : `${(s / 3600).toFixed(1)} h`;
+}
+function make(tag, text, attributes = {}) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+function draw(tag, attributes, text) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// What comes in
+function take(news, whole) {
+  head = news.header;
+  if (whole) { learners = new Map(); decisions = []; rows.clear(); cards.clear(); document.querySelector("tbody").replaceChildren(); $("cards").replaceChildren(); }
+  for (const one of news.learners) {
+    const last = one.points[one.points.length - 1];
+    learners.set(one.name, { ...one, size: last ? last[0] : 0, train: last ? last[1] : null, valid: last ? last[2] : null });
+  }
+  decisions.push(...news.decisions);
+  if (news.certificate) { head.certificate = news.certificate; misbehaved = news.misbehaved; }
+  base = performance.now();
+  const before = String(range);
+  setRange();
+  const again = whole || before !== String(range) ? learners.keys() : news.learners.map((one) => one.name);
+  for (const name of again) { if (rows.has(name)) fillRow(name); if (cards.has(name)) fillCard(name); }
+  drawHead();
+  dirty = true;
+  if (whole) drawSlowly();
+}
+function setRange() {
+  let low = Infinity, high = -Infinity;
+  for (const one of learners.values()) for (const [, train, valid] of one.points) { low = Math.min(low, train, valid); high = Math.max(high, train, valid); }
+  if (low > high) return;
+  const step = 0.05;
+  range = [Math.floor(low / step) * step, Math.ceil(high / step) * step];
+  if (range[0] === range[1]) range[1] += step;
+}
+
+// The head
+const STATES = { waiting: "waiting for the run to begin", running: "running", paused: "paused", stopped: "stopped", finished: "finished", failed: "every learner failed", killed: "not running: killed or interrupted", lost: "no connection; trying again" };
+function setState(state, more) {
+  $("state").dataset.state = state;
+  const words = { running: "▶ ", paused: "❚❚ ", finished: "✓ ", stopped: "■ ", failed: "✕ ", killed: "✕ ", lost: "⚠ ", waiting: "… " }[state] + STATES[state] + (more ? ` (${more})` : "");
+  if ($("state").textContent !== words) $("state").textContent = words;
+}
+function drawHead() {
+  setState(head.state, head.state === "stopped" ? head.reason : "");
+  $("trouble").hidden = !head.trouble;
+  $("trouble").textContent = head.trouble || "";
+  const going = head.state === "running" || head.state === "paused";
+  $("pause").textContent = head.state === "paused" ? "Resume" : "Pause";
+  $("pause").disabled = $("stop").disabled = !going;
+  $("add").disabled = !going || !head.steerable;
+  if (!head.full_size) return;
+  const share = (100 * head.largest) / head.full_size;
+  const bar = document.querySelector(".progress");
+  bar.setAttribute("aria-valuenow", share.toFixed(0));
+  bar.firstElementChild.style.width = `${share}%`;
+  const saved = head.full_seconds ? ` of about ${time(head.full_seconds)} for everything` : "";
+  const facts = [
+    ["Largest size", `${count(head.largest)} of ${count(head.full_size)} rows`],
+    ["Elapsed", time(head.clock)],
+    ["Training", `${time(head.seconds)}${saved}`],
+    ["Rows", `${count(head.rows)} of ${count(head.full_rows)} for everything`],
+    ["Allocations", count(head.allocations)],
+    ["Leader", head.leader ? `${head.leader.name}: ${number(head.leader.valid)} with ${count(head.leader.size)} rows` : "none yet"],
+    ["Running", head.running.length ? head.running.map(([name, size]) => `${name} ${count(size)}`).join(", ") : "nothing"],
+  ];
+  $("facts").replaceChildren(...facts.map(([term, words]) => { const div = make("div"); div.append(make("dt", term), make("dd", words)); return div; }));
+  elapsed();
+}
+function elapsed() {
+  const shownTime = $("facts").children[1];
+  if (shownTime && head.state === "running") shownTime.lastChild.textContent = time(head.clock + (performance.now() - base) / 1000);
+}
+setInterval(elapsed, 1000);
+
+// The ranking
+const proportion = () => /^(accuracy|balanced|f1|precision|recall|jaccard|roc_auc|average|top_k)/.test(head.scoring || "");
+function ranked() {
+  const words = $("search").value.trim().toLowerCase(), only = $("only").value;
+  const value = COLUMNS.find(([key]) => key === order.by)[3];
+  const found = [...learners.values()].filter((x) => (!words || x.name.toLowerCase().includes(words)) && (!only || x.status === only));
+  const compare = (a, b) => (a === b ? 0 : a === null ? 1 : b === null ? -1 : (a < b ? -1 : 1) * (order.up ? 1 : -1));
+  return found.sort((a, b) => compare(value(a), value(b)) || compare(a.size, b.size) || (b.valid ?? -9) - (a.valid ?? -9) || (a.name < b.name ? -1 : 1));
+}
+function drawColumns() {
+  const line = document.querySelector("thead tr");
+  const heads = COLUMNS.map(([key, words, side]) => {
+    const th = make("th", undefined, { class: side, scope: "col", "aria-sort": order.by === key ? (order.up ? "ascending" : "descending") : "none" });
+    const sort = make("button", words + (order.by === key ? (order.up ? " ▲" : " ▼") : ""), { type: "button" });
+    sort.onclick = () => { order = { by: key, up: order.by === key ? !order.up : key === "name" || key === "status" || key === "loss" }; drawColumns(); drawTable(); document.querySelectorAll("thead button")[COLUMNS.findIndex(([k]) => k === key)].focus(); };
+    th.append(sort);
+    return th;
+  });
+  line.replaceChildren(make("th", "", { scope: "col", class: "l", "aria-label": "Compare" }), ...heads, make("th", "Reason", { class: "l", scope: "col" }));
+}
+function fillRow(name) {
+  const x = learners.get(name), row = rows.get(name), cells = row.children;
+  row.className = x.size < head.full_size ? "part" : "";
+  const share = x.size ? ` (${Math.round((100 * x.size) / head.full_size)} %)` : "";
+  const texts = [count(x.size) + share, number(x.train), number(x.valid), proportion() && x.valid !== null ? number(1 - x.valid) : "", number(x.bound), time(x.seconds), `${MARKS[x.status] || ""} ${x.status}`, x.why || (misbehaved[name] ? `curve: ${misbehaved[name]}` : "")];
+  texts.forEach((text, place) => { if (cells[place + 2].textContent !== text) cells[place + 2].textContent = text; });
+}
+function addRow(name) {
+  const row = make("tr"), box = make("input", undefined, { type: "checkbox", "aria-label": `Compare ${name}` });
+  box.onchange = () => { box.checked ? picked.add(name) : picked.delete(name); $("compare").disabled = picked.size < 2; $("compare").textContent = picked.size < 2 ? "Compare" : `Compare ${picked.size}`; };
+  const first = make("td", undefined, { class: "l" }), second = make("td", undefined, { class: "l" }), open = make("button", name, { type: "button", class: "link" });
+  open.onclick = () => detail([name]);
+  first.append(box);
+  second.append(open);
+  row.append(first, second, ...["", "score", "score", "score", "", "", "l", "l why"].map((kind) => make("td", "", { class: kind })));
+  rows.set(name, row);
+  fillRow(name);
+}
+function drawTable() {
+  const found = ranked(), body = document.querySelector("tbody");
+  for (const x of found) if (!rows.has(x.name)) addRow(x.name);
+  const focus = document.activeElement;
+  body.replaceChildren(...found.map((x) => rows.get(x.name)));
+  if (focus && body.contains(focus)) focus.focus({ preventScroll: true });
+  $("count").textContent = `${found.length} of ${learners.size}`;
+  const kinds = [...new Set([...learners.values()].map((x) => x.status))].sort(), chosen = $("only").value;
+  $("only").replaceChildren(make("option", "all", { value: "" }), ...kinds.map((kind) => make("option", kind, { value: kind })));
+  $("only").value = kinds.includes(chosen) ? chosen : "";
+}
+
+// The curves
+function chart(list, width, height, big) {
+  const N = head.full_size, first = Math.min(...list.map((x) => (x.points[0] ? x.points[0][0] : N)), N), left = big ? 44 : 4, bottom = big ? 26 : 4;
+  const X = (n) => left + ((width - left - 6) * Math.log(n / first)) / (Math.log(N / first) || 1);
+  const Y = (s) => 5 + (height - bottom - 10) * (1 - (s - range[0]) / (range[1] - range[0]));
+  const at = (n, s) => `${X(n).toFixed(1)},${Math.max(2, Math.min(height - 2, Y(s))).toFixed(1)}`;
+  const made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": list.map(describe).join("; ") });
+  if (big) {
+    for (let part = 0; part <= 4; part++) {
+      const s = range[0] + ((range[1] - range[0]) * part) / 4;
+      made.append(draw("line", { x1: left, x2: width - 6, y1: Y(s), y2: Y(s), class: "g" }), draw("text", { x: left - 5, y: Y(s) + 3, "text-anchor": "end" }, s.toFixed(2)));
+    }
+    let last = -99;
+    for (const n of head.sizes.filter((n) => n >= first)) if (X(n) - last > 44 || n === N) { last = X(n); made.append(draw("text", { x: X(n), y: height - 8, "text-anchor": n === N ? "end" : "middle" }, count(n))); }
+  }
+  made.append(draw("line", { x1: X(N), x2: X(N), y1: 3, y2: height - bottom, class: "g" }));
+  list.forEach((x, place) => {
+    const style = list.length > 1 ? ` ${["", "6 3", "2 3", "9 3 2 3", "1 4"][place % 5]}` : "";
+    if (x.points.length) {
+      if (list.length === 1) made.append(draw("polyline", { points: x.points.map(([n, t]) => at(n, t)).join(" "), class: "t" }));
+      const line = draw("polyline", { points: x.points.map(([n, , v]) => at(n, v)).join(" "), class: "v" });
+      if (list.length > 1) { line.setAttribute("stroke-dasharray", style.trim()); const [n, , v] = x.points[x.points.length - 1]; made.append(draw("text", { x: Math.min(X(n) + 4, width - 90), y: Y(v) - 5 }, x.name)); }
+      made.append(line);
+      x.corrected.forEach((s, i) => made.append(draw("circle", { cx: X(x.points[i][0]).toFixed(1), cy: Math.max(2, Math.min(height - 2, Y(s))).toFixed(1), r: big ? 3.4 : 2.2, class: "c" })));
+      const [n] = x.points[x.points.length - 1];
+      if (x.bound !== null && n < N) made.append(draw("polyline", { points: `${at(n, x.corrected[x.corrected.length - 1])} ${at(N, x.bound)}`, class: "b" }));
+    }
+    for (const [n, , v] of x.ahead) made.append(draw("rect", { x: X(n) - 3, y: Y(v) - 3, width: 6, height: 6, class: "a" }));
+  });
+  return made;
+}
+function describe(x) {
+  if (!x.points.length) return `${x.name}: nothing measured yet`;
+  const [n, train, valid] = x.points[x.points.length - 1];
+  return `${x.name}: validation ${number(valid)} and training ${number(train)} with ${count(n)} rows` + (x.bound === null ? "" : `, bound ${number(x.bound)}`);
+}
+function fillCard(name) {
+  const x = learners.get(name), card = cards.get(name), words = `${MARKS[x.status] || ""} ${x.status}${x.size ? ` · ${number(x.valid, 3)} at ${count(x.size)}` : ""}`;
+  card.replaceChildren(make("b", name), make("span", words), chart([x], 180, 84, false));
+}
+function drawCards() {
+  const found = ranked(), some = all ? found : found.slice(0, CARDS);
+  for (const x of some) if (!cards.has(x.name)) {
+    const card = make("button", undefined, { type: "button", class: "card" });
+    card.onclick = () => detail([x.name]);
+    cards.set(x.name, card);
+    fillCard(x.name);
+  }
+  const focus = document.activeElement;
+  $("cards").replaceChildren(...some.map((x) => cards.get(x.name)));
+  if (focus && $("cards").contains(focus)) focus.focus({ preventScroll: true });
+  $("more").hidden = found.length <= CARDS;
+  $("more").textContent = all ? `Show ${CARDS}` : `Show all ${found.length}`;
+}
+
+// Rows allocated: Figure 2 of the paper, live
+function drawAllocation() {
+  const list = [...learners.values()].sort((a, b) => (b.valid ?? -9) - (a.valid ?? -9) || b.rows - a.rows), most = Math.max(1, ...list.map((x) => x.rows));
+  const wide = Math.max(3, Math.min(26, 1100 / Math.max(1, list.length))), names = wide >= 10, height = names ? 250 : 150, floor = names ? 130 : 140;
+  const width = Math.max(300, 60 + wide * list.length), made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Rows allocated to each learner" });
+  made.style.width = `${width}px`;
+  made.append(draw("text", { x: 52, y: 14, "text-anchor": "end" }, count(most)), draw("line", { x1: 56, x2: width, y1: floor, y2: floor, class: "g" }));
+  list.forEach((x, place) => {
+    const tall = ((floor - 10) * x.rows) / most, left = 58 + place * wide;
+    const bar = draw("rect", { x: left, y: floor - tall, width: Math.max(1.5, wide - 2), height: Math.max(tall, 0.5), class: x.status === "selected" ? "bar won" : x.status === "failed" ? "bad" : "bar" });
+    bar.append(draw("title", {}, `${x.name}: ${count(x.rows)} rows, ${x.status}`));
+    bar.onclick = () => detail([x.name]);
+    made.append(bar);
+    if (names) made.append(draw("text", { x: 0, y: 0, transform: `translate(${left + wide / 2 + 2} ${floor + 6}) rotate(60)` }, x.name.length > 20 ? `${x.name.slice(0, 19)}…` : x.name));
+  });
+  $("allocation").replaceChildren(made);
+}
+
+// Decisions, audit, certificate
+function drawLog() {
+  const some = $("older").dataset.all ? decisions : decisions.slice(-LINES);
+  $("older").hidden = decisions.length <= LINES || Boolean($("older").dataset.all);
+  const log = $("log"), newest = Number(log.dataset.newest || 0), oldest = Number(log.dataset.oldest || 0);
+  const line = (one) => { const li = make("li", undefined, { value: one.number }); li.append(make("time", time(one.clock)), make("span", one.words)); return li; };
+  if (!newest || !some.length || some[0].number < oldest || newest > decisions.length) log.replaceChildren(...some.map(line).reverse());
+  else { for (const one of some) if (one.number > newest) log.prepend(line(one)); while (log.children.length > some.length) log.lastChild.remove(); }
+  log.dataset.newest = decisions.length;
+  log.dataset.oldest = some.length ? some[0].number : 0;
+}
+function drawWords() {
+  const sentences = head.certificate || [], over = ["finished", "stopped"].includes(head.state);
+  $("ending").hidden = !over;
+  if (over) $("certificate").replaceChildren(...(head.selected ? [make("p", `${head.selected} is selected.`)] : []), ...sentences.map((words) => make("p", words)));
+  const names = Object.keys(misbehaved), list = make("ul");
+  for (const name of names) { const li = make("li"), open = make("button", name, { type: "button", class: "link" }); open.onclick = () => detail([name]); li.append(open, document.createTextNode(`: ${misbehaved[name]}`)); list.append(li); }
+  const audit = sentences.filter((words) => words.startsWith("The assumptions"));
+  $("audit").replaceChildren(...(audit.length ? audit : ["Nothing can be said before a learner has three sizes."]).map((words) => make("p", words)), list);
+}
+
+// One learner, or several beside each other
+function detail(names) {
+  shown = names;
+  $("detail-h").textContent = names.join(", ");
+  drawDetail();
+  if (!$("detail").open) $("detail").showModal();
+}
+function drawDetail() {
+  if (!shown) return;
+  const list = shown.map((name) => learners.get(name)).filter(Boolean), parts = [chart(list, 800, 330, true)];
+  if (list.length === 1) {
+    const x = list[0], acts = make("div", undefined, { class: "steer" }), going = ["running", "paused"].includes(head.state) && head.steerable;
+    parts.unshift(make("p", `${MARKS[x.status] || ""} ${x.status}${x.why ? `: ${x.why}` : ""}. ${describe(x)}; ${count(x.rows)} rows and ${time(x.seconds)} in all.`));
+    const act = (words, command, ask) => { const button = make("button", words, { type: "button" }); button.disabled = !going || ["failed", "selected"].includes(x.status); button.onclick = () => steer(command, x.name, ask); acts.append(button); };
+    if (x.status === "dropped") act("Restore", "restore");
+    else { act("Boost", "boost"); act("Drop …", "drop", x.status === "running" ? "Its training is ended, and what it has done for this size is lost. It can be brought back later." : ""); }
+    parts.push(acts);
+    const table = make("table"), top = make("tr");
+    for (const words of ["Size", "Training", "Validation", "Corrected", "Time"]) top.append(make("th", words, { scope: "col" }));
+    table.append(top);
+    x.points.forEach(([n, train, valid, s], i) => { const line = make("tr"); for (const words of [count(n), number(train), number(valid), number(x.corrected[i]), time(s)]) line.append(make("td", words)); table.append(line); });
+    parts.push(table);
+    const history = make("ol");
+    for (const one of decisions) if (one.learner === x.name) { const li = make("li"); li.append(make("time", `${time(one.clock)} `), make("span", one.words)); history.append(li); }
+    parts.push(make("h2", "History"), history);
+  } else parts.push(make("p", "Validation scores; lines differ by their dashes.", { class: "quiet" }));
+  $("detail-body").replaceChildren(...parts);
+}
+$("detail").addEventListener("close", () => { shown = null; });
+
+// Steering
+function ask(title, words, yes, field) {
+  return new Promise((resolve) => {
+    $("ask-h").textContent = title; $("ask-words").textContent = words; $("ask-yes").textContent = yes;
+    $("ask-field").replaceChildren(...(field ? [field] : []));
+    const done = (answer) => { $("ask").onclose = null; $("ask").close(); resolve(answer); };
+    $("ask-yes").onclick = () => done(field ? field.value : true);
+    $("ask-no").onclick = () => done(null);
+    $("ask").onclose = () => resolve(null);
+    $("ask").showModal();
+  });
+}
+async function steer(command, learner, words) {
+  if (words && !(await ask(`${command[0].toUpperCase()}${command.slice(1)}${learner ? ` ${learner}` : ""}?`, words, command[0].toUpperCase() + command.slice(1)))) return;
+  try {
+    const answer = await fetch("/steer", { method: "POST", headers: { "Content-Type": "application/json", "X-Token": token }, body: JSON.stringify({ command, learner: learner ?? null }) });
+    const told = await answer.json();
+    if (told.error) await ask("That was refused", told.error, "Very well");
+    else if (!told.obeyed) await ask("No answer yet", "The run will take it up when it next looks.", "Very well");
+  } catch (error) { await ask("No connection", "The command did not reach the run.", "Very well"); }
+}
+$("pause").onclick = () => steer(head.state === "paused" ? "resume" : "pause");
+$("stop").onclick = () => steer("stop", null, "The run ends now with the best learner so far, and what is being trained is lost. It can be resumed from the terminal.");
+$("add").onclick = async () => {
+  const answer = await fetch(`/addable?token=${encodeURIComponent(token)}`), names = await answer.json();
+  if (!Array.isArray(names) || !names.length) { await ask("Nothing to add", names.error || "Every learner of the portfolio is in the race.", "Very well"); return; }
+  const choice = make("select", undefined, { "aria-label": "Learner" });
+  choice.append(...names.map((name) => make("option", name, { value: name })));
+  const name = await ask("Add a learner", "It begins with the first size.", "Add", choice);
+  if (name) steer("add", name);
+};
+$("search").oninput = $("only").onchange = () => drawSlowly();
+$("compare").onclick = () => detail([...picked]);
+$("more").onclick = () => { all = !all; drawCards(); };
+$("older").onclick = () => { $("older").dataset.all = "1"; $("log").dataset.newest = ""; drawLog(); };
+
+function drawSlowly() {
+  dirty = false;
+  drawTable(); drawCards(); drawAllocation(); drawLog(); drawWords(); drawDetail();
+}
+setInterval(() => { if (dirty && !document.hidden) drawSlowly(); }, 700);
+document.addEventListener("visibilitychange", () => { if (dirty && !document.hidden) drawSlowly(); });
+
+drawColumns();
+const source = new EventSource(`/events?token=${encodeURIComponent(token)}`);
+source.addEventListener("snapshot", (event) => take(JSON.parse(event.data), true));
+source.addEventListener("changes", (event) => take(JSON.parse(event.data), false));
+source.onerror = () => setState("lost");

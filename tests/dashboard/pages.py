@@ -1,0 +1,58 @@
+"""The page of a run, served by a process of its own, and small runs to look at."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from cli.commands import call, numbers, written
+from pydaub.cli.watch import check_dashboard
+from pydaub.errors import InputError
+
+try:
+    check_dashboard()
+    MISSING = ""
+except InputError as error:
+    MISSING = str(error)
+needs_dashboard = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+
+
+class Page(NamedTuple):
+    """Where the page is."""
+
+    address: str
+    base: str
+    token: str
+
+
+@contextmanager
+def watched(folder: Path, *options: str) -> Iterator[Page]:
+    """Serve the page of a run, and end that at the end."""
+    command = [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-browser", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        found = re.search(r"(http://[^/]+)/\?token=(\S+)", line := process.stderr.readline())
+        assert found, line + process.stderr.read()
+        yield Page(found[0], found[1], found[2])
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stderr.close()
+
+
+def finished(folder: Path, learners: str = "tree,knn-5,naive-bayes-gaussian") -> Path:
+    """Return the folder of a run that has ended."""
+    data = written(numbers(), folder / "data.csv")
+    done = call(
+        "run", data, "--target", "label", "--learners", learners, "--out", folder / "run", "--jobs", 1, "--quiet"
+    )
+    assert done.code == 0, done.err
+    return folder / "run"

@@ -1,0 +1,74 @@
+"""A journal that grows is followed line by line, and what is no journal is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dashboard.pages import finished, needs_dashboard
+from pydaub.dashboard.following import Following
+from pydaub.journal import read
+from pydaub.story import Story
+
+pytestmark = needs_dashboard
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return (finished(tmp_path_factory.mktemp("followed")) / "journal.jsonl").read_bytes()
+
+
+def test_byte_by_byte_it_comes_to_the_same_story(journal: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    following = Following(path)
+    assert not following.look()
+    assert following.snapshot()["header"]["state"] == "waiting"
+    learners: dict[str, object] = {}
+    seen = 0
+    with path.open("ab", buffering=0) as file:
+        for start in range(0, len(journal), 97):
+            file.write(journal[start : start + 97])
+            assert following.look()
+            told = following.changes(seen)
+            seen += len(told["decisions"])
+            learners |= {one["name"]: one for one in told["learners"]}
+    assert not following.look()
+    whole = Story().take_all(read(path))
+    assert learners == {name: whole.learner(name) for name in whole.strategy.learners}
+    assert seen == len(whole.decisions)
+    assert following.snapshot()["decisions"] == whole.decisions
+    assert not following.trouble
+
+
+def test_a_journal_that_was_cut_is_read_again(journal: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(journal + b'{"kind":"evalu')
+    following = Following(path)
+    following.look()
+    lines = journal.split(b"\n")
+    path.write_bytes(b"\n".join(lines[:10]) + b"\n")
+    assert following.look()
+    assert not following.trouble
+    assert following.story.decisions == Story().take_all(read(path)).decisions
+
+
+@pytest.mark.parametrize("content", [b"nonsense\n", b'{"journal":"pydaub","format":1,"kind":"started"}\n', b"\xff\n"])
+def test_what_is_no_journal_is_said(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(content)
+    following = Following(path)
+    following.look()
+    assert following.trouble
+    assert json.dumps(following.snapshot())
+
+
+def test_an_event_that_does_not_fit_is_said_and_the_story_stays(journal: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines = journal.split(b"\n")
+    path.write_bytes(b"\n".join([*lines[:6], b'{"kind":"asked","learner":"nobody","size":7,"bound":null}', b""]))
+    following = Following(path)
+    following.look()
+    assert "cannot be followed" in following.trouble
+    assert following.snapshot()["learners"]
