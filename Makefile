@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test weka check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
+.PHONY: help demo test weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -14,7 +14,7 @@ help:  ## this list
 demo: $(READY)  ## the paper's parity problem on two workers; FULL=1 for the paper's size
 	$(BIN)/pydaub demo $(if $(FULL),--full)
 
-test: $(READY) weka  ## every test, doctests and documentation included
+test: $(READY) weka browser  ## every test, doctests and documentation included
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
 
 # Java and WEKA, which its tests need. Only root installs them unasked: on a person's machine, or where it fails, those
@@ -24,6 +24,14 @@ weka:
 	  export DEBIAN_FRONTEND=noninteractive; install="timeout 600 apt-get install -qq -y --no-install-recommends weka"; \
 	  $$install >/dev/null 2>&1 || { timeout 120 apt-get update -qq >/dev/null 2>&1; $$install >/dev/null; } \
 	  || echo "WEKA could not be installed: the tests that need it will be skipped."; \
+	fi
+
+# The browser that the tests of the live page drive; the same holds for it.
+browser:
+	@if ! command -v chromium >/dev/null 2>&1 && ! command -v chromium-browser >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  export DEBIAN_FRONTEND=noninteractive; install="timeout 600 apt-get install -qq -y --no-install-recommends chromium"; \
+	  $$install >/dev/null 2>&1 || { timeout 120 apt-get update -qq >/dev/null 2>&1; $$install >/dev/null; } \
+	  || echo "Chromium could not be installed: the tests that need it will be skipped."; \
 	fi
 
 check: format-check lint types layers test  ## what a change must pass, in this order

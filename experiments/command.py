@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replays import MEASURED, Curves, all_curves, largest
 
+from pydaub import plots
 from pydaub.errors import PydaubError
 
 if TYPE_CHECKING:
@@ -41,21 +43,12 @@ def drawings(
     draw: Callable[[Curves, Axes], None], name: str, size: tuple[float, float], tables: Iterable[Curves], folder: Path
 ) -> list[Path]:
     """Draw a figure for each portfolio on the data sets of Table 1; return where they are."""
-    import matplotlib as mpl  # noqa: PLC0415  # half a second, and an extra
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for one in largest(tables):
         if one.about["data"] in TABLE_1:
-            figure, axes = plt.subplots(figsize=size, layout="constrained")
-            draw(one, axes)
             path = folder / f"{name}-{one.about['data']}-{one.about['portfolio']}.png"
-            figure.savefig(path, dpi=110, metadata={"Software": None})
-            plt.close(figure)
-            made.append(path)
+            made.append(plots.drawn(path, size, partial(draw, one)))
     return made
 
 

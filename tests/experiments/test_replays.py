@@ -9,7 +9,6 @@ from pathlib import Path
 
 import accuracy
 import assumptions
-import figure1
 import paper
 import pytest
 import results
@@ -94,18 +93,6 @@ def test_seeds_are_compared_at_the_size_that_enough_of_them_reach() -> None:
     assert [one.full_size for one in common(seeds, 4)] == [1500] * 4
     assert common(seeds, 5) == []
     assert largest(tables) == tables[:1]
-
-
-def test_leaders_are_those_that_were_ahead_of_the_best_at_n() -> None:
-    one = made(
-        {
-            "early": [0.6, 0.6, 0.6, 0.6, 0.6],
-            "never": [0.1, 0.1, 0.1, 0.1, 0.1],
-            "middle": [0.5, 0.7, 0.75, 0.75, 0.75],
-            "best": [0.3, 0.4, 0.7, 0.8, 0.9],
-        }
-    )
-    assert figure1.leaders(one) == ["early", "middle", "best"]
 
 
 def curve(*values: float) -> Curve:

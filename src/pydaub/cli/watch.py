@@ -8,12 +8,15 @@ import threading
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pydaub.cli.app import app
 from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from pydaub.runfolder import RunFolder
 
 
 @app.command()
@@ -41,20 +44,24 @@ def watch(
 
         return list(portfolio("sklearn", opened.schema()))
 
-    valid_size = 0
-    with suppress(OSError, ValueError, KeyError, InputError):
-        valid_size = opened.data().valid_size
     serve(
         folder,
         opened.journal,
         Mailbox(folder / STEERING),
-        valid_size=valid_size,
+        valid_size=validation_rows(opened),
         addable=addable,
         host=host,
         port=port,
         browse=browser,
         linger=linger,
     )
+
+
+def validation_rows(folder: RunFolder) -> int:
+    """Return how many rows a score is of, if the folder tells."""
+    with suppress(OSError, ValueError, KeyError, InputError):
+        return folder.data().valid_size
+    return 0
 
 
 def open_page(folder: Path) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import json
 import secrets
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
@@ -20,6 +19,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from pydaub.dashboard.page import assembled
 from pydaub.errors import InputError
 from pydaub.journal import is_held
 from pydaub.records import COMMANDS
@@ -113,7 +113,7 @@ class Dashboard:
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self';"
             " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        return HTMLResponse(page(self.title, nonce), headers={**HEADERS, "Content-Security-Policy": policy})
+        return HTMLResponse(assembled(self.title, nonce), headers={**HEADERS, "Content-Security-Policy": policy})
 
     async def events(self, request: Request) -> Response:
         """Tell everything, and then whatever changes, for as long as somebody looks."""
@@ -186,21 +186,6 @@ async def _body(request: Request) -> bytes:
         if len(body) > LARGEST_BODY:
             raise ValueError("too long")
     return body
-
-
-def page(title: str, nonce: str) -> str:
-    """Return the page as one file."""
-    static = files("pydaub.dashboard") / "static"
-    text = (static / "page.html").read_text(encoding="utf-8")
-    parts = {
-        "TITLE": title.replace("&", "&amp;").replace("<", "&lt;"),
-        "STYLE": (static / "page.css").read_text(encoding="utf-8"),
-        "SCRIPT": (static / "page.js").read_text(encoding="utf-8"),
-        "NONCE": nonce,
-    }
-    for name, part in parts.items():
-        text = text.replace(f"<!--{name}-->" if name in {"STYLE", "SCRIPT"} else f"__{name}__", part)
-    return text
 
 
 def _message(kind: str, fields: dict[str, Any]) -> str:

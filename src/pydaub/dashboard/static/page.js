@@ -322,7 +322,23 @@ setInterval(() => { if (dirty && !document.hidden) drawSlowly(); }, 700);
 document.addEventListener("visibilitychange", () => { if (dirty && !document.hidden) drawSlowly(); });
 
 drawColumns();
-const source = new EventSource(`/events?token=${encodeURIComponent(token)}`);
-source.addEventListener("snapshot", (event) => take(JSON.parse(event.data), true));
-source.addEventListener("changes", (event) => take(JSON.parse(event.data), false));
-source.onerror = () => setState("lost");
+if ($("story")) tellStory(JSON.parse($("story").textContent));
+else follow();
+
+// A report holds its story, and there is nobody to steer.
+function tellStory(story) {
+  document.body.classList.add("report");
+  take(story, true);
+  $("about").hidden = false;
+  for (const [title, facts] of Object.entries(story.about)) {
+    const list = make("dl");
+    for (const [term, words] of Object.entries(facts)) { const div = make("div"); div.append(make("dt", term), make("dd", String(words))); list.append(div); }
+    $("about-body").append(make("h3", title), list);
+  }
+}
+function follow() {
+  const source = new EventSource(`/events?token=${encodeURIComponent(token)}`);
+  source.addEventListener("snapshot", (event) => take(JSON.parse(event.data), true));
+  source.addEventListener("changes", (event) => take(JSON.parse(event.data), false));
+  source.onerror = () => setState("lost");
+}

@@ -1,0 +1,69 @@
+"""`pydaub plot` and `pydaub report`: a run as pictures, and as one file to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pydaub.cli.app import app
+from pydaub.cli.watch import validation_rows
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from pydaub.runfolder import RunFolder
+    from pydaub.story import Story
+
+Folder = Annotated[Path, typer.Argument(help="The folder of a run: going on, ended or killed.")]
+
+
+@app.command()
+def plot(
+    folder: Folder,
+    *,
+    formats: Annotated[str, typer.Option(help="Which, with commas.")] = "png,svg,pdf",
+    out: Annotated[Path | None, typer.Option(help="Where to write.  [default: RUN/plots]")] = None,
+) -> None:
+    """Draw a run: the paper's Figures 1 and 2, and all learning curves."""
+    from pydaub.plots import draw_story
+
+    _, story = told(folder)
+    names = [name.strip().lower() for name in formats.split(",") if name.strip()]
+    if not names:
+        raise InputError("`--formats` must be some of png, svg, pdf, got none.")
+    try:
+        for path in draw_story(story, folder / "plots" if out is None else out, names):
+            typer.echo(path)
+    except OSError as error:
+        raise InputError(f"`--out` must be a folder that can be written, got {error.strerror}.") from None
+
+
+@app.command()
+def report(
+    folder: Folder,
+    *,
+    out: Annotated[Path | None, typer.Option(help="Where to write.  [default: RUN/report.html]")] = None,
+) -> None:
+    """Write a run as one HTML file that needs nothing else: to keep, or to mail."""
+    from pydaub.report import written
+
+    opened, story = told(folder)
+    path = folder / "report.html" if out is None else out
+    try:
+        path.write_text(written(story, opened, folder.resolve().name), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"`--out` must be a file that can be written, got {error.strerror}.") from None
+    typer.echo(path)
+
+
+def told(folder: Path) -> tuple[RunFolder, Story]:
+    """Return the folder of a run and its story so far."""
+    from pydaub.journal import read
+    from pydaub.runfolder import JOURNAL, RunFolder
+    from pydaub.story import Story
+
+    opened = RunFolder(folder)
+    if not opened.journal.exists():
+        raise InputError(f"{folder / JOURNAL} must be there, got none. `pydaub resume {folder}` begins it.")
+    return opened, Story(validation_rows(opened)).take_all(read(opened.journal))
