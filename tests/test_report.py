@@ -6,7 +6,12 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
 from cli.commands import call, numbers, refused, written
+from pydaub import DaubSearch
 
 EVIL = "</script><script>alert(1)</script>__NONCE__<!--STYLE-->"
 LEARNERS = f"""
@@ -54,3 +59,16 @@ def test_a_report_is_one_file_and_names_in_it_are_never_markup(tmp_path: Path) -
     assert "must be the folder of a run" in refused("report", tmp_path)
     assert "must be the folder of a run" in refused("plot", tmp_path)
     assert "must be the folder of a run" in refused("watch", tmp_path)
+
+
+def test_a_search_shows_its_page_in_a_notebook(tmp_path: Path) -> None:
+    rows = numbers(400)
+    learners = [("bayes", GaussianNB()), ("tree", DecisionTreeClassifier())]
+    for folder in (None, tmp_path / "search"):
+        search = DaubSearch(learners, random_state=0, folder=folder).fit(rows[list("abcd")], rows["label"])
+        shown = search.report_._repr_html_()
+        assert shown.startswith("<iframe")
+        assert shown.count("<") == 2, "what is in the frame is escaped"
+        assert "</script>" in search.report_.html
+        assert f"{search.best_learner_} is selected." in search.report_.html
+        assert np.array_equal(search.predict(rows[list("abcd")]), search.best_estimator_.predict(rows[list("abcd")]))

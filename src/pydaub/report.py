@@ -4,46 +4,66 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.dashboard.page import assembled
 from pydaub.errors import grouped
-from pydaub.journal import is_held
+from pydaub.story import Story
 
 if TYPE_CHECKING:
-    from pydaub.runfolder import RunFolder
-    from pydaub.story import Story
+    from collections.abc import Mapping
+
+    from pydaub.records import Event
+
+HIDDEN: Final = {"learners", "definitions", "data"}  # settings that say nothing to a person
+TALL: Final = 820  # pixels in a notebook
 
 
-def written(story: Story, folder: RunFolder, title: str) -> str:
-    """Return the report of a run as HTML."""
-    names = story.strategy.learners
-    claim = story.certificate
-    told = {
-        "header": {**story.header(held=is_held(folder.journal)), "trouble": ""},
-        "learners": [story.learner(name) for name in names],
-        "decisions": story.decisions,
-        "certificate": claim.sentences if claim else [],
-        "misbehaved": dict(claim.misbehaved) if claim else {},
-        "about": _about(story, folder),
-    }
-    nonce = secrets.token_urlsafe(16)
-    page = assembled(title, nonce, told, _unscripted(story))
-    policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:"
-    return page.replace(
-        "<meta charset", f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<meta charset', 1
-    )
+@dataclass(frozen=True)
+class Report:
+    """A run to show: in a notebook it is the page; `html` is that page as a file of its own.
 
+    `about` holds further facts by title, such as versions.
+    """
 
-def _about(story: Story, folder: RunFolder) -> dict[str, dict[str, str]]:
-    settings = {
-        name: value for name, value in story.settings.items() if name not in {"learners", "definitions", "data"}
-    }
-    request = {name: value for name, value in vars(folder.request).items() if value not in (None, (), {}, "")}
-    failures = {f"{number}": way for number, way in enumerate(grouped(story.strategy.failures), start=1)}
-    parts = {"Failures": failures, "Asked for": request, "Settings": settings, "Versions": folder.versions}
-    return {title: {name: _words(value) for name, value in facts.items()} for title, facts in parts.items() if facts}
+    events: tuple[Event, ...]
+    valid_size: int = 0
+    title: str = "run"
+    about: Mapping[str, Mapping[str, Any]] | None = None
+    held: bool = False  # whether the run is going on
+
+    @property
+    def html(self) -> str:
+        """The page as one file that needs nothing else."""
+        story = Story(self.valid_size).take_all(self.events)
+        claim = story.certificate
+        told = {
+            "header": {**story.header(held=self.held), "trouble": ""},
+            "learners": [story.learner(name) for name in story.strategy.learners],
+            "decisions": story.decisions,
+            "certificate": claim.sentences if claim else [],
+            "misbehaved": dict(claim.misbehaved) if claim else {},
+            "about": self._facts(story),
+        }
+        nonce = secrets.token_urlsafe(16)
+        page = assembled(self.title, nonce, told, _unscripted(story))
+        policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:"
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        return page.replace("<meta charset", f"{meta}\n<meta charset", 1)
+
+    def _repr_html_(self) -> str:
+        frame = f'style="width: 100%; height: {TALL}px; border: 0" sandbox="allow-scripts"'
+        return f'<iframe {frame} title="{escape(self.title)}" srcdoc="{escape(self.html)}"></iframe>'
+
+    def _facts(self, story: Story) -> dict[str, dict[str, str]]:
+        failures = {str(number): way for number, way in enumerate(grouped(story.strategy.failures), start=1)}
+        settings = {name: value for name, value in story.settings.items() if name not in HIDDEN}
+        parts = {"Failures": failures, "Settings": settings, **(self.about or {})}
+        return {
+            title: {name: _words(value) for name, value in facts.items()} for title, facts in parts.items() if facts
+        }
 
 
 def _words(value: Any) -> str:  # noqa: ANN401  # whatever a setting is

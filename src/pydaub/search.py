@@ -28,6 +28,7 @@ from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated, Event, Failure, Measurement
+from pydaub.report import Report
 from pydaub.selection import Selection, Where, schedule_for, select, strategy_named
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     After `fit`: `best_estimator_`, `best_learner_` (its name), `best_params_`, `best_score_` (on the validation
     rows), `best_size_`, `cv_results_` (a row for each allocation; ranks are among equal sizes only), `allocations_`,
-    `certificate_`, `result_`, `failures_`, `schedule_note_`, `classes_`, `n_features_in_`.
+    `certificate_`, `result_`, `report_` (in a notebook, the page of the search), `failures_`, `schedule_note_`,
+    `classes_`, `n_features_in_`.
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
@@ -275,6 +277,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     def _take(self, selection: Selection, learners: dict[str, Learner], data: Prepared) -> None:
         result = selection.result
         self.result_, self.certificate_ = result, selection.certificate
+        self.report_ = Report(selection.events, data.valid_size or data.full_size, type(self).__name__)
         self.best_estimator_ = selection.fitted
         self.best_learner_, self.best_size_, self.best_score_ = (
             result.selected,

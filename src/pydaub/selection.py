@@ -23,7 +23,7 @@ from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.journal import Journal
 from pydaub.learners import built_in
 from pydaub.learners.weka.jar import jar
-from pydaub.records import Allocation, Failure, Measurement, Outcome
+from pydaub.records import Allocation, Failure, Measurement, Outcome, Started
 from pydaub.run import Result, Steering, run
 from pydaub.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact
 from pydaub.steering import Mailbox
@@ -69,6 +69,7 @@ class Selection:
     certificate: Certificate | None
     fitted: Any
     note: str | None = None  # why it is not refitted, though that was wanted
+    events: tuple[Event, ...] = ()  # the whole journal, whether it was kept in a file or not
 
 
 @dataclass
@@ -199,14 +200,7 @@ def select(  # noqa: PLR0913  # what a person may ask for
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         journal = None
         if where.folder is not None:
-            try:
-                where.folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise InputError(
-                    f"`folder` must be one that can be written, got {where.folder}: {error.strerror}."
-                ) from None
-            path = where.folder / "journal.jsonl"
-            journal = stack.enter_context(Journal(path, settings_of(task, strategy)))
+            journal = stack.enter_context(_journal(where.folder, settings_of(task, strategy)))
         if where.workers is None or folder is None:
             bench: Any = _Desk(task)
             engine: Any = SerialEngine(bench)
@@ -220,7 +214,15 @@ def select(  # noqa: PLR0913  # what a person may ask for
                 Mailbox(where.folder / STEERING), lambda name: engine.admit(name, built_in(name, task.data.schema))
             )
             steering.mailbox.clear()
-        result = run(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering)
+        events: list[Event] = journal.events if journal else [Started(settings_of(task, strategy))]
+
+        def take(event: Event) -> None:
+            if journal is None:
+                events.append(event)
+            if watch:
+                watch(event)
+
+        result = run(strategy, engine, journal, known=known, time_limit=time_limit, watch=take, steering=steering)
         added = [name for name in strategy.learners if name not in task.learners]
         if added:
             task = replace(
@@ -228,7 +230,15 @@ def select(  # noqa: PLR0913  # what a person may ask for
             )
         fitted, note = _handed_over(task, result, bench, where, refit=refit)
     claim = certificate(result, strategy.learners, validation_rows(task), proportion=is_proportion(task))
-    return Selection(result, claim, fitted, note)
+    return Selection(result, claim, fitted, note, tuple(events))
+
+
+def _journal(folder: Path, settings: Mapping[str, Any]) -> Journal:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"`folder` must be one that can be written, got {folder}: {error.strerror}.") from None
+    return Journal(folder / "journal.jsonl", settings)
 
 
 def _handed_over(task: Task, result: Result, bench: Any, where: Where, *, refit: bool) -> tuple[Any, str | None]:

@@ -93,6 +93,7 @@ class Story:
                 self.selected, self.stopped = learner, None
                 self._decided(f"{learner} is selected.", learner)
                 self.changed.add(learner)
+                self._forget_running(list(self.running))
             case Stopped(reason):
                 self.stopped, self.paused = reason, False
                 self._decided(f"The run stopped: {reason}.")
@@ -107,7 +108,9 @@ class Story:
         self._largest = max(self._largest, allocation.size)
         if isinstance(outcome, Measurement):
             reached = (outcome.valid_score, allocation.size, allocation)
-            self._leader = reached if self._leader is None else max(self._leader, reached, key=lambda each: each[:2])
+            if self._leader is None or reached[:2] > self._leader[:2]:
+                self._leader = reached
+                self.changed.update(self.strategy.learners)  # who is behind it depends on its score
         else:
             self._decided(f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {outcome.message}.", name)
 

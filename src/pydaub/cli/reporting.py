@@ -10,10 +10,11 @@ import typer
 from pydaub.cli.app import app
 from pydaub.cli.watch import validation_rows
 from pydaub.errors import InputError
+from pydaub.journal import is_held, read
 
 if TYPE_CHECKING:
+    from pydaub.records import Event
     from pydaub.runfolder import RunFolder
-    from pydaub.story import Story
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run: going on, ended or killed.")]
 
@@ -27,8 +28,10 @@ def plot(
 ) -> None:
     """Draw a run: the paper's Figures 1 and 2, and all learning curves."""
     from pydaub.plots import draw_story
+    from pydaub.story import Story
 
-    _, story = told(folder)
+    opened, events = journalled(folder)
+    story = Story(validation_rows(opened)).take_all(events)
     names = [name.strip().lower() for name in formats.split(",") if name.strip()]
     if not names:
         raise InputError("`--formats` must be some of png, svg, pdf, got none.")
@@ -46,24 +49,25 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Where to write.  [default: RUN/report.html]")] = None,
 ) -> None:
     """Write a run as one HTML file that needs nothing else: to keep, or to mail."""
-    from pydaub.report import written
+    from pydaub.report import Report
 
-    opened, story = told(folder)
+    opened, events = journalled(folder)
+    asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
+    about = {"Asked for": asked, "Versions": opened.versions}
+    made = Report(tuple(events), validation_rows(opened), folder.resolve().name, about, held=is_held(opened.journal))
     path = folder / "report.html" if out is None else out
     try:
-        path.write_text(written(story, opened, folder.resolve().name), encoding="utf-8")
+        path.write_text(made.html, encoding="utf-8")
     except OSError as error:
         raise InputError(f"`--out` must be a file that can be written, got {error.strerror}.") from None
     typer.echo(path)
 
 
-def told(folder: Path) -> tuple[RunFolder, Story]:
-    """Return the folder of a run and its story so far."""
-    from pydaub.journal import read
+def journalled(folder: Path) -> tuple[RunFolder, list[Event]]:
+    """Return the folder of a run and what has happened in it."""
     from pydaub.runfolder import JOURNAL, RunFolder
-    from pydaub.story import Story
 
     opened = RunFolder(folder)
     if not opened.journal.exists():
         raise InputError(f"{folder / JOURNAL} must be there, got none. `pydaub resume {folder}` begins it.")
-    return opened, Story(validation_rows(opened)).take_all(read(opened.journal))
+    return opened, read(opened.journal)

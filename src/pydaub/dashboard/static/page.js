@@ -2,7 +2,7 @@
 // The page draws what the server tells and decides nothing. Names and messages are set as text, never as markup.
 const $ = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token") || "";
-const SVG = "http://www.w3.org/2000/svg", CARDS = 60, LINES = 200;
+const SVG = "http://www.w3.org/2000/svg", CARDS = 60, LINES = 200, ROWS = 150;
 const MARKS = { running: "▶", waiting: "…", bootstrapping: "◔", suspended: "–", failed: "✕", dropped: "⊘", selected: "★" };
 const COLUMNS = [
   ["name", "Learner", "l", (x) => x.name],
@@ -143,15 +143,25 @@ function addRow(name) {
   fillRow(name);
 }
 function drawTable() {
-  const found = ranked(), body = document.querySelector("tbody");
+  const every = ranked(), body = document.querySelector("tbody"), found = $("rows").dataset.all ? every : every.slice(0, ROWS);
   for (const x of found) if (!rows.has(x.name)) addRow(x.name);
-  const focus = document.activeElement;
-  body.replaceChildren(...found.map((x) => rows.get(x.name)));
-  if (focus && body.contains(focus)) focus.focus({ preventScroll: true });
-  $("count").textContent = `${found.length} of ${learners.size}`;
+  arrange(body, found.map((x) => rows.get(x.name)));
+  $("count").textContent = every.length === found.length ? `${found.length} of ${learners.size}` : `the first ${found.length} of ${every.length}`;
+  $("rows").hidden = every.length <= ROWS;
+  $("rows").textContent = $("rows").dataset.all ? `Show the first ${ROWS}` : `Show all ${every.length}`;
   const kinds = [...new Set([...learners.values()].map((x) => x.status))].sort(), chosen = $("only").value;
   $("only").replaceChildren(make("option", "all", { value: "" }), ...kinds.map((kind) => make("option", kind, { value: kind })));
   $("only").value = kinds.includes(chosen) ? chosen : "";
+}
+
+// Bring elements into an order, and touch nothing that is in its place: with many learners that is what costs.
+function arrange(parent, wanted) {
+  const there = parent.children;
+  if (there.length === wanted.length && wanted.every((one, place) => there[place] === one)) return;
+  const focus = document.activeElement, top = parent.parentElement.scrollTop;
+  parent.replaceChildren(...wanted);
+  parent.parentElement.scrollTop = top;
+  if (focus && parent.contains(focus)) focus.focus({ preventScroll: true });
 }
 
 // The curves
@@ -202,15 +212,16 @@ function drawCards() {
     cards.set(x.name, card);
     fillCard(x.name);
   }
-  const focus = document.activeElement;
-  $("cards").replaceChildren(...some.map((x) => cards.get(x.name)));
-  if (focus && $("cards").contains(focus)) focus.focus({ preventScroll: true });
+  arrange($("cards"), some.map((x) => cards.get(x.name)));
   $("more").hidden = found.length <= CARDS;
   $("more").textContent = all ? `Show ${CARDS}` : `Show all ${found.length}`;
 }
 
 // Rows allocated: Figure 2 of the paper, live
+let drawnAt = 0;
 function drawAllocation() {
+  if (learners.size > 100 && head.state === "running" && performance.now() - drawnAt < 4000) { dirty = true; return; }
+  drawnAt = performance.now();
   const list = [...learners.values()].sort((a, b) => (b.valid ?? -9) - (a.valid ?? -9) || b.rows - a.rows), most = Math.max(1, ...list.map((x) => x.rows));
   const wide = Math.max(3, Math.min(26, 1100 / Math.max(1, list.length))), names = wide >= 10, height = names ? 250 : 150, floor = names ? 130 : 140;
   const width = Math.max(300, 60 + wide * list.length), made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Rows allocated to each learner" });
@@ -311,6 +322,7 @@ $("add").onclick = async () => {
 };
 $("search").oninput = $("only").onchange = () => drawSlowly();
 $("compare").onclick = () => detail([...picked]);
+$("rows").onclick = () => { $("rows").dataset.all = $("rows").dataset.all ? "" : "1"; drawTable(); };
 $("more").onclick = () => { all = !all; drawCards(); };
 $("older").onclick = () => { $("older").dataset.all = "1"; $("log").dataset.newest = ""; drawLog(); };
 
