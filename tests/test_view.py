@@ -34,7 +34,7 @@ from pydaub import (
 )
 from pydaub.certificate import projected_seconds
 from pydaub.journal import read
-from pydaub.records import Event
+from pydaub.records import Event, Steered
 from pydaub.view import Picture, result_of, strategy_of
 from tables import random_schedule, random_table
 
@@ -227,3 +227,15 @@ def test_a_journal_of_a_run_that_has_only_begun(tmp_path: Path) -> None:
         pass
     _, found = result_of(read(tmp_path / "run.jsonl"))
     assert (found.selected, found.stopped, found.steps, found.abandoned) == (None, "not finished", (), 0)
+
+
+def test_a_picture_knows_what_a_person_did() -> None:
+    picture = Picture(Daub(["a", "b"], Schedule((10, 20, 40))))
+    picture.take(Submitted(Allocation("a", 10)))
+    picture.take(Submitted(Allocation("b", 10)))
+    picture.take(Steered("pause", None, 1.0))
+    picture.take(Steered("drop", "a", 2.0))
+    assert picture.paused
+    assert picture.running == [Allocation("b", 10)]
+    picture.take(Steered("resume", None, 3.0))
+    assert not picture.paused

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pydaub.certificate import projected_seconds
 from pydaub.errors import grouped
-from pydaub.records import Allocation, Evaluated, Failure, Measurement
+from pydaub.records import Allocation, Evaluated, Failure, Measurement, Steered
 from pydaub.run import Step
 
 if TYPE_CHECKING:
@@ -300,10 +300,12 @@ class Display:
             self._drawn = self._table()  # here, and not in the thread that draws: the strategy may change meanwhile
             self._drawn_at = time.monotonic()
             self._cost = self._drawn_at - began
-        elif not self._live and not self._quiet and isinstance(event, Evaluated):
+        elif not self._live and not self._quiet and isinstance(event, Evaluated | Steered):
             self._out.print(plain(self._line(event)), markup=False, soft_wrap=True)
 
-    def _line(self, event: Evaluated) -> str:
+    def _line(self, event: Evaluated | Steered) -> str:
+        if isinstance(event, Steered):
+            return f"[{event.clock:8.1f} s] by hand: {event.command}{f' {event.learner}' if event.learner else ''}"
         allocation, outcome = event.allocation, event.outcome
         what = f"{allocation.learner} with {allocation.size:,} rows"
         if isinstance(outcome, Failure):
@@ -316,7 +318,8 @@ class Display:
     def _frame(self) -> Group:
         elapsed = time.monotonic() - self._began
         return Group(
-            Text(f"pydaub: {elapsed:,.0f} s on {counted(self._jobs, 'worker')}"), self._drawn or Text("starting")
+            Text(f"pydaub: {elapsed:,.0f} s on {counted(self._jobs, 'worker')}{', paused' * self._picture.paused}"),
+            self._drawn or Text("starting"),
         )
 
     def _table(self) -> Group:

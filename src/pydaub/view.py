@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydaub.certificate import projected_seconds
 from pydaub.errors import AllLearnersFailed, JournalError
-from pydaub.records import Allocation, Evaluated, Event, Measurement, Outcome, Started, Stopped, Submitted
+from pydaub.records import Allocation, Evaluated, Event, Measurement, Outcome, Started, Steered, Stopped, Submitted
 from pydaub.run import TIMED, Past, Result, best_so_far
 from pydaub.schedule import Schedule
 from pydaub.strategies import STRATEGIES, Strategy
@@ -34,6 +34,7 @@ class Picture:
         self.strategy = strategy
         self.outcomes: dict[Allocation, Outcome] = {}
         self.running: list[Allocation] = []
+        self.paused = False
         self._last: dict[str, Allocation] = {}
 
     def take(self, event: Event) -> None:
@@ -47,6 +48,10 @@ class Picture:
             self.outcomes[allocation] = event.outcome
             if allocation.learner not in self._last or self._last[allocation.learner].size < allocation.size:
                 self._last[allocation.learner] = allocation
+        elif isinstance(event, Steered):
+            self.paused = event.command == "pause" or (self.paused and event.command != "resume")
+            if event.command == "drop":
+                self.running = [allocation for allocation in self.running if allocation.learner != event.learner]
 
     @property
     def standings(self) -> list[Standing]:

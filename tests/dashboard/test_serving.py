@@ -1,0 +1,63 @@
+"""The page as a process: opened beside a run, ended without harming it, and bad addresses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from cli.commands import call, gated, numbers, refused, started, wait_until, written
+from dashboard.pages import finished, needs_dashboard
+from pydaub.journal import is_held
+
+httpx = pytest.importorskip("httpx", reason="needs httpx to ask the page")
+pytestmark = needs_dashboard
+
+
+def pages_of(folder: Path) -> list[int]:
+    """Return the processes that show this run."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = entry.read_text().split("\0")
+        except OSError:
+            continue
+        if "watch" in command and str(folder) in command:
+            found.append(int(entry.parent.name))
+    return found
+
+
+def test_a_page_beside_a_run_may_die_and_the_run_goes_on(tmp_path: Path) -> None:
+    data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
+    (tmp_path / "gate").touch()
+    mine = gated(tmp_path / "mine.py", tmp_path / "gate", 100)
+    options = ["--target", "label", "--learners", mine, "--out", folder, "--jobs", 1, "--quiet", "--dashboard"]
+    with started("run", data, *options, env={**os.environ, "BROWSER": "true"}) as process:
+        assert process.stderr is not None
+        address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stderr.readline())
+        assert address
+        assert httpx.get(address[0]).status_code == 200
+        (page,) = pages_of(folder)
+        os.kill(page, signal.SIGKILL)
+        wait_until(lambda: not pages_of(folder))
+        assert process.poll() is None
+        assert is_held(folder / "journal.jsonl")
+        (tmp_path / "gate").unlink()
+        assert process.wait() == 0
+    assert "Selected" in call("show", folder).out
+
+
+def test_an_address_that_cannot_be_had_is_said(tmp_path: Path) -> None:
+    folder = finished(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--port", port)
+    assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--port", 70_000)
+    assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--host", "192.0.2.1")
+    assert "must be the folder of a run" in refused("watch", tmp_path / "no", "--no-browser")
