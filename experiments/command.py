@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -47,7 +48,8 @@ def drawings(
     made = []
     for one in largest(tables):
         if one.about["data"] in TABLE_1:
-            path = folder / f"{name}-{one.about['data']}-{one.about['portfolio']}.png"
+            portfolio = re.sub(r"\W+", "_", one.about["portfolio"])
+            path = folder / f"{name}-{one.about['data']}-{portfolio}.png"
             made.append(plots.drawn(path, size, partial(draw, one)))
     return made
 

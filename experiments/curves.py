@@ -43,11 +43,12 @@ from pydaub.nursery import Limits
 from pydaub.records import Evaluated, Event
 from pydaub.runfolder import versions
 from pydaub.selection import settings_of
-from pydaub.strategies.rounds import Rounds  # which drops nobody: every learner gets every size
+from pydaub.strategies.rounds import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+ALIKE: Final = ("source", "train_rows", "timeout", "memory_gb", "versions")  # what tables must share to be joined
 NOT_TRIED: Final = "not tried:"
 PARITY_ROWS: Final = 21_500  # to train, and as many to validate
 
@@ -83,22 +84,24 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     data = wanted.load()
     sizes = wanted.sizes(data.full_size)
     if len(sizes) < 3:  # noqa: PLR2004  # DAUB's bootstrap
-        raise InputError(f"{wanted.data} must have at least {PAPER_SIZES[2]} training rows, got {data.full_size}.")
+        most = min(data.full_size, wanted.full_size or data.full_size)
+        raise InputError(f"{wanted.data} must be measured up to at least {PAPER_SIZES[2]} rows, got {most}.")
     slug = re.sub(r"\W+", "_", wanted.learners)
     path = folder / f"{wanted.data}-{slug}-{sizes[-1]}-{wanted.seed}.csv"
     about_path, working = path.with_suffix(".json"), path.with_suffix(".run")
-    if longer := _whole(folder, wanted, slug, at_least=sizes[-1]):
-        return longer[-1]
+    about = circumstances(wanted, data, jobs)
+    whole = [table for table in _whole(folder, wanted, slug) if _alike(table, about)]
+    if whole and _size(whole[-1]) >= sizes[-1]:
+        return whole[-1]
     learners = portfolio(wanted.learners, data.schema)
-    strategy = Rounds(tuple(learners), Schedule(sizes))
+    strategy = Everything(tuple(learners), Schedule(sizes))
     task = Task(data, learners, scoring="accuracy", metrics=False, seed=wanted.seed, reuse=False)
     working.mkdir(parents=True, exist_ok=True)
     limits = Limits(seconds(wanted.timeout, "--timeout"), int(wanted.memory_gb * 1e9))
     progress = Progress(path.stem, len(learners) * len(sizes))
-    about = circumstances(wanted, data, jobs)
-    smaller = [table for table in _whole(folder, wanted, slug, at_least=0) if _alike(table, about)]
-    outcomes = {allocation: outcome for table in smaller for allocation, outcome in _tried(table)}
-    with Journal(working / "journal.jsonl", settings_of(task, strategy)) as journal:
+    outcomes = {allocation: outcome for table in whole for allocation, outcome in _tried(table)}
+    settings = {**settings_of(task, strategy), **{name: about[name] for name in ALIKE}}
+    with Journal(working / "journal.jsonl", settings) as journal:
         engine = ProcessEngine(task, jobs, working, limits)
         try:
             run(strategy, engine, journal, known=outcomes, time_limit=budget, watch=progress.take)
@@ -106,6 +109,8 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
             print(f"{path.stem}: {error}", file=sys.stderr)
     events = read(working / "journal.jsonl")
     outcomes |= {event.allocation: event.outcome for event in events if isinstance(event, Evaluated)}
+    if not outcomes:
+        raise InputError(f"{path.stem} must have time for at least one training, got none. Give it more with --budget.")
     left_out = write_table(path, tuple(learners), sizes, outcomes)
     about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out}
     about_path.write_text(json.dumps(about, indent=1) + "\n")
@@ -113,25 +118,36 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
         print(f"{path.stem}: {left_out} of {len(learners) * len(sizes)} left out, for lack of time.", file=sys.stderr)
     else:
         shutil.rmtree(working)
-        for table in smaller:
+        for table in whole:
             table.unlink()
             table.with_suffix(".json").unlink()
     return path
 
 
-def _whole(folder: Path, wanted: Wanted, slug: str, at_least: int) -> list[Path]:
-    """Return the whole tables of these learners, data and seed from a size on, the longest last."""
+class Everything(Rounds):
+    """Every learner gets every size, in its turn: nobody is dropped, and nobody jumps."""
+
+    jumps = False
+
+
+def _whole(folder: Path, wanted: Wanted, slug: str) -> list[Path]:
+    """Return the whole tables of these learners, data and seed, the longest last."""
     found = []
     for table in folder.glob(f"{wanted.data}-{slug}-*-{wanted.seed}.csv"):
-        about, size = table.with_suffix(".json"), int(table.stem.rsplit("-", 2)[1])
-        if size >= at_least and about.exists() and not json.loads(about.read_text())["left_out"]:
-            found.append((size, table))
-    return [table for _, table in sorted(found)]
+        about = table.with_suffix(".json")
+        if about.exists() and not json.loads(about.read_text())["left_out"]:
+            found.append(table)
+    return sorted(found, key=_size)
+
+
+def _size(table: Path) -> int:
+    return int(table.stem.rsplit("-", 2)[1])
 
 
 def _alike(table: Path, about: Mapping[str, Any]) -> bool:
+    """Whether a table was measured under the same circumstances."""
     other = json.loads(table.with_suffix(".json").read_text())
-    return all(other[key] == about[key] for key in ("source", "train_rows", "timeout", "memory_gb", "versions"))
+    return all(other[key] == about[key] for key in ALIKE)
 
 
 def _tried(table: Path) -> list[tuple[Allocation, Outcome]]:

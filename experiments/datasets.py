@@ -20,7 +20,6 @@ import gzip
 import hashlib
 import http.client
 import json
-import shutil
 import sys
 import tarfile
 import urllib.error
@@ -84,6 +83,7 @@ class DataSet:
     file: File | None = None
     copy: File | None = None
     rule: str = ""
+    copy_rule: str = ""  # where it is another
     derived: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]] | None = None
     difference: str = ""  # of the copy, from what the paper used
     in_paper: bool = True
@@ -126,6 +126,7 @@ DATA_SETS: Final = {
             ),
             File("buzz_tomshardware_rs500.parquet", 7_905, 96, 2),
             rule="as published: whether there was a buzz, absolute labelling with sigma = 500 (the paper does not say)",
+            copy_rule="as published: whether there was a buzz, relative labelling with sigma = 500",
             difference="the Tom's Hardware part, not Twitter's: 7,905 rows, 96 features",
         ),
         DataSet(
@@ -288,6 +289,9 @@ def download(address: str, folder: Path) -> Path:
         print(file=sys.stderr)
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError) and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            if error.headers.get("Content-Range", "").endswith(f"/{have}"):  # all of it is there already
+                part.rename(path)
+                return path
             part.unlink()
         reason = getattr(error, "reason", None) or error
         advice = "The same command goes on where it was; or give a file that you have with --file."
@@ -300,11 +304,11 @@ def download(address: str, folder: Path) -> Path:
 
 def _read(path: Path, file: File) -> tuple[pd.DataFrame, int]:
     """Return drawn rows of a published file, and how many it has."""
-    if file.address.startswith(LIBSVM):
-        found = read_libsvm(path, file.features)
-        return _drawn(found), len(found)
     if path.suffix in {".arff", ".parquet"}:
         found = _openml(read(path), path, file)
+        return _drawn(found), len(found)
+    if file.address.startswith(LIBSVM):
+        found = read_libsvm(path, file.features)
         return _drawn(found), len(found)
     chosen = np.sort(np.random.default_rng(SEED).choice(file.rows, min(ROWS, file.rows), replace=False))
     drawn, rows = [], 0
@@ -324,7 +328,7 @@ def _openml(known: Source, where: object, file: File) -> pd.DataFrame:
     frame = known.rows
     if not isinstance(frame, pd.DataFrame) or frame.shape[1] != file.features + 1:
         raise InputError(f"{where} must have {file.features + 1} columns, got {frame.shape[1]}. Is it this data set?")
-    called = [name for name in frame.columns if name.lower() in {"class", "target", "label"}]
+    called = [name for name in frame.columns if name.lower() in {"class", "target", "label", "year"}]
     label = known.label or (called[0] if len(called) == 1 else frame.columns[-1])
     labels = frame[label]
     if not pd.api.types.is_numeric_dtype(labels):
@@ -371,7 +375,9 @@ def _unpacked(path: Path, member: str, stack: ExitStack) -> Any:  # noqa: ANN401
     try:
         if zipfile.is_zipfile(path):
             archive = stack.enter_context(zipfile.ZipFile(path))
-            return stack.enter_context(archive.open(_member(archive.namelist(), member, path)))
+            name = _member(archive.namelist(), member, path)
+            inside = stack.enter_context(archive.open(name))  # which may be packed itself, as UCI does now
+            return stack.enter_context(gzip.open(inside)) if name.endswith(".gz") else inside
         if tarfile.is_tarfile(path):
             tar = stack.enter_context(tarfile.open(path))  # noqa: SIM115  # the stack closes it
             inner = tar.extractfile(_member(tar.getnames(), member, path))
@@ -388,9 +394,11 @@ def _unpacked(path: Path, member: str, stack: ExitStack) -> Any:  # noqa: ANN401
 
 
 def _member(names: list[str], end: str, path: Path) -> str:
-    found = [name for name in names if name.endswith(end)]
+    files = [name for name in names if not name.endswith("/") and not Path(name).name.startswith(".")]
+    found = [name for name in files if name.endswith(end)]
     if len(found) != 1:
-        raise InputError(f"{path} must hold one file that ends in {end}, got {len(found)}.")
+        wanted = f"one file that ends in {end}" if end else "one file"
+        raise InputError(f"{path} must hold {wanted}, got {len(found)}. Unpack it and name the right one with --file.")
     return found[0]
 
 
@@ -458,9 +466,11 @@ def main() -> None:
             return
         fetched = arguments.kept / "downloads"
         path = arguments.file or download(wanted.file.address, fetched)
-        print(f"{keep(wanted.name, path, arguments.kept)}: verified and kept.")
-        if arguments.file is None:
-            shutil.rmtree(fetched)
+        try:
+            print(f"{keep(wanted.name, path, arguments.kept)}: verified and kept.")
+        finally:
+            if arguments.file is None:
+                Path(path).unlink()  # it is of no more use: kept, or not what it should be
     except InputError as error:
         sys.exit(f"{error}")
 

@@ -20,7 +20,8 @@ from datasets import present
 from replays import MEASURED, Curves, all_curves
 from results import write
 
-from pydaub import Allocation
+from pydaub import Allocation, Failure, Measurement
+from pydaub.certificate import extended
 from pydaub.cli.units import seconds
 from pydaub.errors import InputError, PydaubError
 from pydaub.learners.weka.jar import obstacle
@@ -39,7 +40,7 @@ def small(data: list[str], *, weka: bool) -> Iterator[Wanted]:
     for portfolio in ("weka", "sklearn") if weka else ("sklearn",):
         yield from (Wanted(name, portfolio, 0, SMALL, "20s") for name in TABLE_1 if name in data)
     yield from (Wanted(name, "sklearn", 0, SMALL, "20s") for name in data if name not in TABLE_1)
-    for name in (name for name in ("susy", *data) if name in data):
+    for name in dict.fromkeys(name for name in ("susy", *data) if name in data):
         yield from (Wanted(name, "sklearn", seed, SMALL, "20s") for seed in range(1, SEEDS))
 
 
@@ -60,15 +61,28 @@ def estimate(plan: Iterable[Wanted], known: list[Curves], jobs: int) -> tuple[fl
         if longest is None:
             unknown.append(f"{wanted.data} ({wanted.learners})")
             continue
+        rows = longest.about["train_rows"]
+        sizes = [size for size in wanted.sizes(rows) if size <= (wanted.full_size or size)]
         limit = seconds(wanted.timeout, "--timeout") or 0.0
-        sizes = [size for size in longest.sizes if size <= (wanted.full_size or size)]
-        for name in longest.table.learners:
-            for size in sizes:
-                took = longest.table[Allocation(name, size)].seconds
-                total += min(took, limit) + OVERHEAD
-                if took >= limit:
-                    break
+        total += sum(_seconds(longest, name, sizes, limit) for name in longest.table.learners)
     return total / jobs, list(dict.fromkeys(unknown))
+
+
+def _seconds(one: Curves, name: str, sizes: Iterable[int], limit: float) -> float:
+    """Return about how long a learner takes on these sizes, by the times of a table; it ends at the first failure."""
+    times: list[tuple[int, float]] = []
+    total = 0.0
+    for size in sizes:
+        known = one.table.outcomes.get(Allocation(name, size))
+        if isinstance(known, Failure) and known.kind != "timeout":
+            return total + known.seconds
+        if isinstance(known, Measurement):
+            times.append((size, known.seconds))
+        took = extended(times, size) if times and not isinstance(known, Failure) else limit
+        total += min(took, limit) + OVERHEAD
+        if took >= limit:
+            break
+    return total
 
 
 def main() -> None:
@@ -109,7 +123,11 @@ def repeat(arguments: argparse.Namespace) -> None:
             print(f"Out of budget: {len(plan) - place + 1} of {len(plan)} tables left out.")
             break
         begun = time.monotonic()
-        path = measure(wanted, measured, jobs=arguments.jobs, budget=left)
+        try:
+            path = measure(wanted, measured, jobs=arguments.jobs, budget=left)
+        except InputError as error:
+            print(f"{place} of {len(plan)}: {error}", flush=True)
+            continue
         print(f"{place} of {len(plan)}: {path.stem} in {time.monotonic() - begun:.0f} s", flush=True)
     page = arguments.out / "results.md"
     write(measured, page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +50,7 @@ class Curves:
             size
             for size in self.table.sizes
             if size <= (self.most or size)
+            and len(self.table.learners) >= self.about.get("learners", 0)  # else one has not had its turn yet
             and all(Allocation(learner, size) in self.table.outcomes for learner in self.table.learners)
         ]
         if len(whole) < BOOTSTRAP:
@@ -141,8 +143,15 @@ def all_curves(folder: Path) -> list[Curves]:
     """Return every table in a folder, data sets in the paper's order."""
     from datasets import DATA_SETS  # noqa: PLC0415  # pandas and pyarrow, which reading tables does not need
 
-    order = list(DATA_SETS)
-    found = [Curves.read(path) for path in sorted(folder.glob("*.csv"))]
+    order, found = list(DATA_SETS), []
+    for path in sorted(folder.glob("*.csv")):
+        one = Curves.read(path)
+        try:
+            one.sizes  # noqa: B018  # refuses a table that has hardly been begun
+        except InputError as error:
+            print(f"Set aside: {error}", file=sys.stderr)
+            continue
+        found.append(one)
     if not found:
         raise InputError(f"{folder} must hold measured tables, got none. Run experiments/curves.py first.")
     return sorted(
@@ -151,11 +160,14 @@ def all_curves(folder: Path) -> list[Curves]:
 
 
 def grouped(tables: Iterable[Curves]) -> dict[tuple[str, str], list[Curves]]:
-    """Return the tables of the same data and learners together, one for each seed."""
-    groups: dict[tuple[str, str], list[Curves]] = {}
+    """Return the tables of the same data and learners together, for each seed the one with the largest N."""
+    groups: dict[tuple[str, str], dict[int, Curves]] = {}
     for one in tables:
-        groups.setdefault((one.about["data"], one.about["portfolio"]), []).append(one)
-    return groups
+        seeds = groups.setdefault((one.about["data"], one.about["portfolio"]), {})
+        seed = one.about["seed"]
+        if seed not in seeds or seeds[seed].full_size < one.full_size:
+            seeds[seed] = one
+    return {key: list(seeds.values()) for key, seeds in groups.items()}
 
 
 def common(seeds: Sequence[Curves], enough: int) -> list[Curves]:

@@ -19,12 +19,13 @@ import figure2
 from accuracy import accuracy
 from assumptions import assumptions
 from command import TABLE_1, drawings, parser
+from curves import PARITY_ROWS
 from datasets import DATA_SETS
 from replays import Curves, all_curves, grouped, largest, markdown
 from table1 import table_1
 from table2 import table_2
 
-from pydaub import PAPER_SIZES
+from pydaub import PAPER_SIZES, Allocation, Failure
 from pydaub.errors import PydaubError
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ def page(tables: Sequence[Curves]) -> str:
         "accuracy": accuracy(tables),
         "assumptions": assumptions(tables),
         "fewer": _fewer(tables),
+        "left_out": _left_out(tables),
+        "weka": _version(tables, "weka"),
+        "java": _version(tables, "java"),
         "ended": _ended(tables),
     }
     filled = {name: text or "none" for name, text in parts.items()}
@@ -63,7 +67,9 @@ def _data(tables: Sequence[Curves]) -> str:
             if about
             else ["not measured", *[""] * 4]
         )
-        rows.append([data_set.title, *found, "; ".join(seeds), data_set.rule or "as published"])
+        of_copy = about is not None and "smaller copy" in about["source"]
+        rule = (data_set.copy_rule if of_copy else "") or data_set.rule or "as published"
+        rows.append([data_set.title, *found, "; ".join(seeds), rule])
     header = ("Data set", "From", "To train", "To validate", "Features", "Classes", "Seeds, up to N", "Label")
     return markdown(header, rows, left=2)
 
@@ -91,6 +97,11 @@ def _circumstances(tables: Sequence[Curves]) -> str:
     )
 
 
+def _version(tables: Sequence[Curves], package: str) -> str:
+    of_weka = [one.about["versions"].get(package, "") for one in tables if one.about["portfolio"] == "weka"]
+    return " and ".join(sorted({version for version in of_weka if version}))
+
+
 def _every(tables: Sequence[Curves], key: str) -> str:
     values = sorted({one.about[key] for one in tables})
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
@@ -115,19 +126,42 @@ def _picture(one: Curves) -> str:
     )
 
 
+def _full(one: Curves) -> int:
+    """Return the paper's N."""
+    return PARITY_ROWS if one.about["data"] == "parity" else PAPER_SIZES[-1]
+
+
 def _fewer(tables: Sequence[Curves]) -> str:
-    short = [one for one in largest(tables) if one.full_size < PAPER_SIZES[-1] and one.about["data"] != "parity"]
-    return ", ".join(
-        dict.fromkeys(f"{one.about['title']} {one.full_size:,} ({one.about['portfolio']})" for one in short)
-    )
+    short = [one for one in largest(tables) if one.full_size < _full(one)]
+    return ", ".join(f"{one.about['title']} {one.full_size:,} ({one.about['portfolio']})" for one in short)
+
+
+def _left_out(tables: Sequence[Curves]) -> str:
+    """Return which sizes, for which there would be rows, were not measured, and which data sets."""
+    found = []
+    for one in largest(tables):
+        missing = [size for size in (*PAPER_SIZES, PARITY_ROWS) if one.full_size < size <= one.about["train_rows"]]
+        missing = sorted(size for size in missing if size <= _full(one) and (size != PARITY_ROWS or size == _full(one)))
+        if missing:
+            sizes = f"{missing[0]:,}" + (f" to {missing[-1]:,}" if len(missing) > 1 else "")
+            found.append(f"{one.about['title']} with {sizes} rows ({one.about['portfolio']})")
+    measured = {one.about["data"] for one in tables}
+    found += [f"{one.title} altogether" for one in DATA_SETS.values() if one.name not in measured]
+    return ", ".join(found)
 
 
 def _ended(tables: Sequence[Curves]) -> str:
     return ", ".join(
-        f"{one.about['title']} {len(one.failed)} of {len(one.table.learners)} ({one.about['portfolio']})"
+        f"{one.about['title']} {len(one.failed)} of {len(one.table.learners)} ({one.about['portfolio']}:"
+        f" {', '.join(f'{count} {kind}' for kind, count in _kinds(one).items())})"
         for one in largest(tables)
         if one.failed
     )
+
+
+def _kinds(one: Curves) -> Counter[str]:
+    outcomes = [one.table[Allocation(name, one.full_size)] for name in one.failed]
+    return Counter(outcome.kind for outcome in outcomes if isinstance(outcome, Failure))
 
 
 def write(measured: Path, path: Path) -> None:

@@ -86,7 +86,13 @@ def test_the_page_on_weka_lists_the_41_as_they_are() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("src/**/*.md")]
+    pages = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("benchmarks/*.md"),
+        *ROOT.glob("experiments/*.md"),
+        *ROOT.glob("src/**/*.md"),
+    ]
     assert len(pages) > 7
     for page in pages:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

@@ -507,3 +507,21 @@ def test_a_process_that_is_really_killed_again_and_again_gets_to_the_same_end(tm
     measured = [event.allocation for event in events if isinstance(event, Evaluated)]
     assert len(measured) == len(set(measured))
     assert {step.allocation for step in whole.steps} <= set(measured)
+
+
+@every_strategy
+def test_a_journal_can_be_resumed_without_what_was_known_from_elsewhere(kind: type[Strategy], tmp_path: Path) -> None:
+    for seed in range(15):
+        table, schedule = small_case(seed, failures=0.0)
+        whole = run(kind(table.learners, schedule), TableEngine(table))
+        rng = random.Random(seed)
+        known = {step.allocation: step.outcome for step in whole.steps if rng.random() < 0.5}
+        path = tmp_path / f"{seed}.jsonl"
+        strategy = kind(table.learners, schedule)
+        with Journal(path, strategy.settings) as journal:
+            run(strategy, TableEngine(table), journal, known=known)
+        again = kind(table.learners, schedule)
+        with Journal(path, again.settings) as journal:
+            engine = CountingEngine(table)
+            assert run(again, engine, journal).steps == whole.steps
+        assert engine.begun == []

@@ -112,6 +112,30 @@ def test_a_boosted_learner_that_no_other_can_reach_is_selected() -> None:
     assert strategy.winner == "good"
 
 
+def test_a_dropped_learner_is_never_selected() -> None:
+    boosted = Daub(CURVES.learners, SCHEDULE)
+    for _ in SIZES:
+        boosted.boost("good")
+    told(boosted, CURVES, 4)
+    boosted.drop("good")
+    told(boosted, CURVES, 99)
+    assert boosted.winner == "fair"
+
+    over = Daub(CURVES.learners, SCHEDULE)
+    told(over, CURVES, 99)
+    assert over.winner
+    over.drop("good")
+    told(over, CURVES, 99)
+    assert over.winner == "fair", "the race goes on without it"
+    over.add("poorer")
+    more = table({"poorer": [0.05, 0.05, 0.05, 0.05]})
+    told(over, Table({**CURVES.outcomes, **more.outcomes}), 99)
+    assert over.winner == "fair", "also when somebody joins"
+    over.restore("good")
+    told(over, CURVES, 99)
+    assert over.winner == "good"
+
+
 def test_an_added_learner_begins_with_the_first_size_also_when_the_race_was_over() -> None:
     curves = table({"fair": [0.4, 0.5, 0.6, 0.7], "good": [0.5, 0.6, 0.7, 0.8], "poor": [0.1, 0.1, 0.1, 0.1]})
     strategy = Daub(["fair"], SCHEDULE)
@@ -183,6 +207,7 @@ def check_steps(events: list[Event], result: Result, schedule: Schedule) -> None
         sizes.setdefault(step.allocation.learner, []).append(step.allocation.size)
     for taken in sizes.values():
         assert tuple(taken) == schedule.sizes[: len(taken)]
+    assert result.selected not in dropped
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -264,6 +289,20 @@ def test_stopped_by_hand_it_hands_over_the_best_so_far_and_can_go_on(tmp_path: P
     assert isinstance(read(tmp_path / "journal.jsonl")[-1], Selected)
 
 
+def test_stopped_by_hand_a_dropped_learner_is_not_handed_over(tmp_path: Path) -> None:
+    def act(event: Event, mailbox: Mailbox, _: Strategy) -> None:
+        if isinstance(event, Evaluated) and event.allocation == Allocation("fair", 40):
+            mailbox.send("drop", "good")
+            mailbox.send("stop")
+            mailbox.send("pause")
+
+    _, result, events = steered(CURVES, SCHEDULE, tmp_path, act)
+    assert result is not None
+    assert (result.selected, result_of(events)[1].selected) == ("fair", "fair")
+    refusals = [json.loads(path.read_text())["refused"] for path in (tmp_path / "steering").glob("*.answer")]
+    assert [words for words in refusals if words] == ["The run must be going on to be steered, and has just ended."]
+
+
 def test_what_cannot_be_admitted_is_not_added(tmp_path: Path) -> None:
     mailbox = Mailbox(tmp_path / "steering")
     key = mailbox.send("add", "stranger")
@@ -278,7 +317,16 @@ def test_commands_are_taken_once_in_their_order_and_rubbish_is_thrown_away(tmp_p
     mailbox = Mailbox(tmp_path / "box")
     assert mailbox.take() == []
     keys = [mailbox.send("pause"), mailbox.send("drop", "tree"), mailbox.send("stop")]
-    for number, rubbish in enumerate(["", "{", "[]", '{"command": "rm"}', '{"command": "drop", "learner": null}']):
+    for number, rubbish in enumerate(
+        [
+            "",
+            "{",
+            "[]",
+            '{"command": "drop", "learner": ["x"]}',
+            '{"command": "rm"}',
+            '{"command": "drop", "learner": null}',
+        ]
+    ):
         (tmp_path / "box" / f"{number}.command").write_text(rubbish)
     taken = mailbox.take()
     assert [(letter.key, letter.command, letter.learner) for letter in taken] == [

@@ -59,7 +59,7 @@ def journalled(kind: type[Strategy], seed: int, path: Path) -> tuple[Result, lis
 def test_a_story_tells_what_the_run_did(kind: type[Strategy], seed: int, tmp_path: Path) -> None:
     result, events = journalled(kind, seed, tmp_path / "journal.jsonl")
     story = Story(100).take_all(events)
-    head = story.header(held=False)
+    head = story.header()
     outcomes = {event.allocation: event.outcome for event in events if isinstance(event, Evaluated)}
     assert head["allocations"] == len(outcomes)
     assert head["rows"] == sum(allocation.size for allocation in outcomes)
@@ -74,16 +74,25 @@ def test_a_story_tells_what_the_run_did(kind: type[Strategy], seed: int, tmp_pat
         (event.allocation.learner, event.allocation.size) for event in asked
     ]
     assert [entry["number"] for entry in story.decisions] == list(range(1, len(story.decisions) + 1))
+    told_of = story.told()
     for name in story.strategy.learners:
-        one = story.learner(name)
+        one = told_of[name]
         curve = story.strategy.curve(name)
         assert [point[0] for point in one["points"]] == list(curve.sizes)
         assert one["corrected"] == list(curve.valid)
         assert one["status"] in STATUSES
         assert (one["status"] == "failed") == (name in result.failures)
         assert bool(one["why"]) == (name in result.failures)
-    scores = [outcome.valid_score for outcome in outcomes.values() if isinstance(outcome, Measurement)]
-    assert (head["leader"] or {}).get("valid") == max(scores, default=None)
+    racing = {name for name in story.strategy.learners if name not in result.failures}
+    scores = [
+        outcome.valid_score
+        for allocation, outcome in outcomes.items()
+        if isinstance(outcome, Measurement) and allocation.learner in racing
+    ]
+    if not result.selected or result.stopped:
+        assert (head["leader"] or {}).get("valid") == max(scores, default=None)
+    else:
+        assert head["leader"]["name"] == result.selected
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -92,7 +101,7 @@ def test_every_beginning_of_a_journal_is_a_story_in_json(seed: int, tmp_path: Pa
     story = Story(100)
     for event in events:
         story.take(event)
-        told = [story.header(held=True), story.decisions, [story.learner(name) for name in story.strategy.learners]]
+        told = [story.header(), story.decisions, story.told()]
         assert json.loads(json.dumps(told, allow_nan=False)) == json.loads(json.dumps(told))
         assert story.certificate is None or story.certificate.sentences
         assert {allocation.learner for allocation in story.running} <= story.changed | set(story.strategy.learners)
@@ -127,30 +136,55 @@ def test_decisions_are_told_in_plain_words() -> None:
         "good gets 80 rows: its bound 0.591 is the highest; next is fair with 0.391.",
         "good is selected.",
     ]
-    assert story.state(held=False) == "finished"
-    assert (story.status("good"), story.status("fair")) == ("selected", "suspended")
+    assert story.state == "finished"
+    assert story.statuses() == {"good": "selected", "fair": "suspended"}
 
 
 def test_statuses_and_states_follow_what_happens() -> None:
     story = Story()
     with pytest.raises(JournalError, match="must begin with its settings"):
         story.take(Selected("good"))
+    assert not story.begun
     story.take(STARTED)
-    assert (story.state(held=True), story.state(held=False)) == ("running", "killed")
-    assert story.status("good") == "bootstrapping"
+    assert story.state == "killed"
+    story.held = True
+    assert story.state == "running"
+    assert story.statuses()["good"] == "bootstrapping"
     story.take(Asked(Allocation("good", 10), None))
     story.take(Submitted(Allocation("good", 10)))
-    assert story.status("good") == "running"
+    assert story.statuses()["good"] == "running"
+    story.held = False
+    assert (story.statuses()["good"], story.header()["running"]) == ("bootstrapping", [])
+    story.held = True
     story.take(Steered("pause", None, 1.0))
-    assert story.state(held=True) == "paused"
+    assert story.state == "paused"
     story.take(Steered("drop", "good", 2.0))
-    assert (story.status("good"), story.header(held=True)["running"]) == ("dropped", [])
+    assert (story.statuses()["good"], story.header()["running"]) == ("dropped", [])
     story.take(Steered("resume", None, 3.0))
-    assert story.state(held=True) == "running"
+    assert story.state == "running"
     story.take(Stopped("time limit", 4.0))
-    assert story.state(held=True) == "stopped"
+    assert story.state == "stopped"
     story.take(Asked(Allocation("fair", 10), None))
-    assert story.state(held=True) == "running"
+    assert story.state == "running"
     story.take(Evaluated(Allocation("fair", 10), Failure("timeout", "longer than 1 s", 1.0), 5.0))
-    assert (story.status("fair"), story.learner("fair")["why"]) == ("failed", "timeout: longer than 1 s")
+    assert (story.statuses()["fair"], story.told()["fair"]["why"]) == ("failed", "timeout: longer than 1 s")
     assert story.decisions[-1]["words"] == "fair failed with 10 rows: timeout, longer than 1 s."
+    assert story.state == "failed", "the other one was dropped"
+
+
+def test_a_run_that_was_killed_while_paused_goes_on_when_it_is_resumed() -> None:
+    story = Story(held=True).take_all([STARTED, Asked(Allocation("good", 10), None), Submitted(Allocation("good", 10))])
+    story.take(Submitted(Allocation("fair", 10)))
+    story.take(Steered("pause", None, 1.0))
+    assert story.state == "paused"
+    story.take(Submitted(Allocation("good", 10)))  # begun once more: the others were killed with the run
+    assert story.state == "running"
+    assert story.header()["running"] == [["good", 10]]
+
+
+def test_who_was_dropped_neither_leads_nor_is_handed_over() -> None:
+    story = bootstrapped()
+    assert story.leader == "good"
+    story.take(Steered("drop", "good", 9.0))
+    assert story.leader == "fair"
+    assert story.result.selected == "fair"

@@ -156,11 +156,12 @@ def projected_seconds(
     for name in learners:
         if name not in failed and name not in times:
             return None
-        total += failed[name] if name in failed else _extended(sorted(times[name]), full_size)
+        total += failed[name] if name in failed else extended(sorted(times[name]), full_size)
     return total
 
 
-def _extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
+def extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
+    """Return about how long a learner takes with so many rows, by what it took with fewer, the largest last."""
     size, seconds = times[-1]
     points = [(math.log(n), math.log(s)) for n, s in times if s >= SMALLEST_TIME]
     exponent = 1.0

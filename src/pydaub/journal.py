@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 FORMAT: Final = 1
+PATIENCE: Final = 0.5  # seconds
 # Every journal begins with these bytes, so that no other file is ever taken for a torn journal and cut.
 MAGIC: Final = b'{"journal":"pydaub","format":'
 
@@ -100,7 +102,7 @@ class Journal:
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise JournalError(f"{self.path} must be an ordinary file, got something else. Choose another path.")
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take_lock()
         except BlockingIOError:
             raise JournalLocked(
                 f"{self.path} must be written by one process at a time, and another one has it open. Wait for it"
@@ -108,6 +110,19 @@ class Journal:
             ) from None
         except OSError as error:
             raise JournalError(f"{self.path} must be on a disk that has locks, got {error.strerror}.") from None
+
+    def _take_lock(self) -> None:
+        """Take the lock, with some patience: who asks whether it `is_held` has it for an instant."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(PATIENCE / 20)
+            else:
+                return
 
     def _content(self) -> bytes:
         with open(self._file, "rb", closefd=False) as file:

@@ -49,9 +49,11 @@ def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequenc
     best = ranking[0]
     ahead = leaders(curves, best)
     others = ahead or list(ranking[1 : 1 + NEXT])
-    for name, marker in zip(others, cycle(MARKERS), strict=False):
-        axes.plot(*zip(*curves[name], strict=True), label=name, marker=marker, markersize=4)
-    axes.plot(*zip(*curves[best], strict=True), label=best, marker="o", markersize=4, linewidth=2.8, color="black")
+    lines = [
+        axes.plot(*zip(*curves[name], strict=True), marker=marker, markersize=4)[0]
+        for name, marker in zip(others, cycle(MARKERS), strict=False)
+    ]
+    lines += axes.plot(*zip(*curves[best], strict=True), marker="o", markersize=4, linewidth=2.8, color="black")
     sizes = sorted({size for name in (*others, best) for size, _ in curves[name]})
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45, fontsize=8)
@@ -59,9 +61,9 @@ def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequenc
     axes.set_xlabel("training rows")
     axes.set_ylabel("validation score")
     first = f"{len(ahead)} that led before" if ahead else "the next ones: it led from the start"
-    axes.set_title(f"{title}: the best (thick) and {first}", fontsize=10)
+    axes.set_title(_literal(f"{title}: the best (thick) and {first}"), fontsize=10)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(lines, [_literal(name) for name in (*others, best)], fontsize=8)  # also such as begin with _
 
 
 def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
@@ -81,11 +83,11 @@ def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
             bar.set_color("black")
         elif name in failed:
             bar.set(hatch="///", facecolor="white", edgecolor="tab:red")
-    axes.set_xticks(range(len(names)), [labels[name] for name in names], rotation=90, fontsize=6)
+    axes.set_xticks(range(len(names)), [_literal(labels[name]) for name in names], rotation=90, fontsize=6)
     axes.set_xlim(-0.8, len(names) - 0.2)
     axes.set_ylabel("rows allocated, all sizes together")
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_title(f"{title}; black: selected", fontsize=10)
+    axes.set_title(_literal(f"{title}; black: selected"), fontsize=10)
     axes.grid(axis="y", alpha=0.3)
 
 
@@ -101,14 +103,14 @@ def draw_story(story: Story, folder: Path, formats: Sequence[str] = FORMATS) -> 
     check_plots()
     if unknown := [each for each in formats if each not in FORMATS]:
         raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {unknown[0]!r}.")
-    told = {name: story.learner(name) for name in story.strategy.learners}
+    told = story.told()
     measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
     if not measured:
         raise InputError("A run must have measured something to be drawn, got nothing yet.")
     ranking = sorted(measured, key=lambda name: (-measured[name][-1][0], -measured[name][-1][1]))
     if story.selected in measured:
         ranking.sort(key=lambda name: name != story.selected)
-    by_score = sorted(told, key=lambda name: -measured[name][-1][1] if name in measured else 0.0)
+    by_score = sorted(told, key=lambda name: (name not in measured, -measured[name][-1][1] if name in measured else 0))
     labels = {
         name: f"{name} {measured[name][-1][1]:.3f}" if name in measured else f"{name} (none)" for name in by_score
     }
@@ -152,7 +154,7 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
             ends = ([sizes[-1], full_size], [one["corrected"][-1], one["bound"]])
             axes.plot(*ends, "--", color="tab:purple", label="bound at all rows")
         axes.set_xscale("log")
-        axes.set_title(f"{one['name']} ({one['status']})", fontsize=7)
+        axes.set_title(_literal(f"{one['name']} ({one['status']})"), fontsize=7)
         axes.tick_params(labelsize=6)
         axes.grid(alpha=0.3)
     for axes in grid.flat[len(learners) :]:
@@ -164,6 +166,11 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
     return _saved(figure, path)
 
 
+def _literal(text: str) -> str:
+    """Return text that matplotlib does not take for a formula."""
+    return text.replace("$", r"\$")
+
+
 def _figure(size: tuple[float, float]) -> Figure:
     check_plots()
     from matplotlib.figure import Figure  # noqa: PLC0415  # half a second, and an extra
@@ -172,7 +179,10 @@ def _figure(size: tuple[float, float]) -> Figure:
 
 
 def _saved(figure: Figure, path: Path) -> Path:
-    # Without dates and versions in it, the same story gives the same file.
+    from matplotlib import rc_context  # noqa: PLC0415  # as above
+
+    # Without dates and chance in it, the same story gives the same file.
     no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    figure.savefig(path, dpi=DPI, metadata=no_date[path.suffix[1:]])
+    with rc_context({"svg.hashsalt": "pydaub"}):
+        figure.savefig(path, dpi=DPI, metadata=no_date[path.suffix[1:]])
     return path

@@ -149,7 +149,7 @@ class Steered:
     def __post_init__(self) -> None:
         if self.command not in COMMANDS:
             raise InputError(f"`command` must be one of {', '.join(COMMANDS)}, got {self.command!r}.")
-        if (self.learner is None) != (self.command in COMMANDS[:3]):
+        if not isinstance(self.learner, str | None) or (self.learner is None) != (self.command in COMMANDS[:3]):
             wanted = "no learner" if self.command in COMMANDS[:3] else "a learner"
             raise InputError(f"`{self.command}` must come with {wanted}, got {self.learner!r}.")
 

@@ -15,6 +15,7 @@ from pydaub.story import Story
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydaub.certificate import Certificate
     from pydaub.records import Event
 
 HIDDEN: Final = {"learners", "definitions", "data"}  # settings that say nothing to a person
@@ -33,22 +34,23 @@ class Report:
     title: str = "run"
     about: Mapping[str, Mapping[str, Any]] | None = None
     held: bool = False  # whether the run is going on
+    certificate: Certificate | None = None  # if it is known from elsewhere
 
     @property
     def html(self) -> str:
         """The page as one file that needs nothing else."""
-        story = Story(self.valid_size).take_all(self.events)
-        claim = story.certificate
+        story = Story(self.valid_size, held=self.held).take_all(self.events)
+        claim = self.certificate or story.certificate
         told = {
-            "header": {**story.header(held=self.held), "trouble": ""},
-            "learners": [story.learner(name) for name in story.strategy.learners],
+            "header": {**story.header(), "elapsed": story.clock, "trouble": ""},
+            "learners": list(story.told().values()),
             "decisions": story.decisions,
             "certificate": claim.sentences if claim else [],
             "misbehaved": dict(claim.misbehaved) if claim else {},
             "about": self._facts(story),
         }
         nonce = secrets.token_urlsafe(16)
-        page = assembled(self.title, nonce, told, _unscripted(story))
+        page = assembled(self.title, nonce, told, _unscripted(story, claim))
         policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:"
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         return page.replace("<meta charset", f"{meta}\n<meta charset", 1)
@@ -70,13 +72,11 @@ def _words(value: Any) -> str:  # noqa: ANN401  # whatever a setting is
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _unscripted(story: Story) -> str:
+def _unscripted(story: Story, claim: Certificate | None) -> str:
     """Return the ranking and the certificate for who runs no scripts."""
-    claim = story.certificate
     lines = [f"<p>{escape(words)}</p>" for words in (claim.sentences if claim else [])]
     rows = []
-    for name in story.strategy.learners:
-        one = story.learner(name)
+    for name, one in story.told().items():
         last = one["points"][-1] if one["points"] else None
         cells = [name, f"{last[0]:,}", f"{last[1]:.4f}", f"{last[2]:.4f}"] if last else [name, "", "", ""]
         rows.append("".join(f"<td>{escape(cell)}</td>" for cell in [*cells, one["status"], one["why"]]))

@@ -26,7 +26,7 @@ from pydaub.steering import POLL_SECONDS, Letter, Mailbox
 from pydaub.strategies import Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from pydaub.engines import Engine
 
@@ -169,14 +169,18 @@ class Past:
         self.steps.append(Step(allocation, outcome, self.strategy.bound(allocation.learner)))
 
 
-def best_so_far(outcomes: Mapping[Allocation, Outcome]) -> Allocation | None:
-    """Return what has the highest validation score, with whatever size it was reached, if anything was measured."""
+def best_so_far(outcomes: Mapping[Allocation, Outcome], dropped: Collection[str] = ()) -> Allocation | None:
+    """Return what has the highest validation score, with whatever size it was reached, if anything was measured.
+
+    Those that a person has dropped count only where there is nobody else.
+    """
     measured = [
         (outcome.valid_score, allocation.size, allocation)
         for allocation, outcome in outcomes.items()
         if isinstance(outcome, Measurement)
     ]
-    best = max(measured, key=lambda entry: entry[:2], default=None)
+    racing = [entry for entry in measured if entry[2].learner not in dropped]
+    best = max(racing or measured, key=lambda entry: entry[:2], default=None)
     return best and best[2]
 
 
@@ -224,6 +228,7 @@ class _Run:
             return self._stopped(str(end))
         finally:
             self._engine.close()
+            self._refuse(self._steering.mailbox.take() if self._steering else ())
 
     def _go_back(self) -> None:
         """Tell the strategy all that has happened before."""
@@ -261,6 +266,10 @@ class _Run:
                 if allocation in self._pending:
                     self._prefetch(guesses)
             self._collect()
+        if self._journal and allocation in self._known_elsewhere:
+            # So that the journal can be read without those that were known. Nobody is told: nothing has happened.
+            clock = self._clock_before + self._engine.clock
+            self._journal.append(Evaluated(allocation, self._past.known[allocation], clock), sync=False)
         self._past.tell(allocation)
 
     def _collect(self) -> None:
@@ -282,12 +291,19 @@ class _Run:
     def _obey(self) -> bool:
         """Take up the commands that have come; return whether there were any."""
         letters = self._steering.mailbox.take() if self._steering else []
-        for letter in letters:
+        for place, letter in enumerate(letters):
             try:
                 self._steer(letter)
             except InputError as error:
                 self._answer(letter, str(error))
+            except _End:
+                self._refuse(letters[place + 1 :])
+                raise
         return bool(letters)
+
+    def _refuse(self, letters: Iterable[Letter]) -> None:
+        for letter in letters:
+            self._answer(letter, "The run must be going on to be steered, and has just ended.")
 
     def _steer(self, letter: Letter) -> None:
         command, learner = letter.command, letter.learner
@@ -341,7 +357,8 @@ class _Run:
 
     def _stopped(self, reason: str) -> Result:
         self._note(Stopped(reason, self._clock_before + self._engine.clock))
-        best = best_so_far({**{step.allocation: step.outcome for step in self._past.steps}, **self._past.known})
+        outcomes = {**{step.allocation: step.outcome for step in self._past.steps}, **self._past.known}
+        best = best_so_far(outcomes, self._strategy.dropped)
         result = self._result(best, reason)
         if best is None:
             raise NothingMeasured(result)

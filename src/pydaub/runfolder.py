@@ -108,18 +108,24 @@ class RunFolder:
             known = {name.name for name in fields(Request)}
             asked = {name: value for name, value in about["request"].items() if name in known}
             self.versions = dict(about.get("versions", {}))
+            self.score_rows = int(about.get("score_rows", 0))
             self.request = Request(**{**asked, "drop": tuple(asked.get("drop", ()))})
             _check_types(self.request)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path / ABOUT} must be as pydaub wrote it, got {error}.") from None
 
     @classmethod
-    def create(cls, path: Path, request: Request, schema: Schema) -> RunFolder:
-        """Make a new folder for a run."""
+    def create(cls, path: Path, request: Request, schema: Schema, score_rows: int = 0) -> RunFolder:
+        """Make a new folder for a run; `score_rows` is how many rows a score is of."""
         try:
             path.mkdir(parents=True, exist_ok=True)
             check_unused(path)
-            about = {"request": asdict(request), "versions": versions(), "machine": platform.platform()}
+            about = {
+                "request": asdict(request),
+                "versions": versions(),
+                "machine": platform.platform(),
+                "score_rows": score_rows,
+            }
             (path / SCHEMA).write_text(json.dumps(schema.to_json(), indent=1))
             (path / ABOUT).write_text(json.dumps(about, indent=1))
         except OSError as error:

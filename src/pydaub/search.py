@@ -277,7 +277,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     def _take(self, selection: Selection, learners: dict[str, Learner], data: Prepared) -> None:
         result = selection.result
         self.result_, self.certificate_ = result, selection.certificate
-        self.report_ = Report(selection.events, data.valid_size or data.full_size, type(self).__name__)
+        rows = data.valid_size or data.full_size
+        self.report_ = Report(selection.events, rows, type(self).__name__, certificate=selection.certificate)
         self.best_estimator_ = selection.fitted
         self.best_learner_, self.best_size_, self.best_score_ = (
             result.selected,

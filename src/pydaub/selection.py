@@ -200,6 +200,7 @@ def select(  # noqa: PLR0913  # what a person may ask for
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         journal = None
         if where.folder is not None:
+            Mailbox(where.folder / STEERING).clear()  # before anybody can see that the run is going on
             journal = stack.enter_context(_journal(where.folder, settings_of(task, strategy)))
         if where.workers is None or folder is None:
             bench: Any = _Desk(task)
@@ -213,7 +214,6 @@ def select(  # noqa: PLR0913  # what a person may ask for
             steering = Steering(
                 Mailbox(where.folder / STEERING), lambda name: engine.admit(name, built_in(name, task.data.schema))
             )
-            steering.mailbox.clear()
         events: list[Event] = journal.events if journal else [Started(settings_of(task, strategy))]
 
         def take(event: Event) -> None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pydaub.certificate import Certificate
     from pydaub.strategies import Strategy
 
-BOOTSTRAP: Final = 3  # sizes before a learner has a bound
 WORDS: Final = {
     "pause": "Somebody paused the run.",
     "resume": "Somebody let the run go on.",
@@ -46,10 +45,15 @@ WORDS: Final = {
 
 
 class Story:
-    """A run as its journal tells it. `valid_size` is how many rows a score is of, if that is known."""
+    """A run as its journal tells it.
 
-    def __init__(self, valid_size: int = 0) -> None:
+    `valid_size` is how many rows a score is of, if that is known, and `held` whether a process is writing the journal:
+    if not, nothing of what was begun is running any more.
+    """
+
+    def __init__(self, valid_size: int = 0, *, held: bool = False) -> None:
         self.valid_size = valid_size
+        self.held = held
         self.settings: dict[str, Any] = {}
         self.decisions: list[dict[str, Any]] = []
         self.outcomes: dict[Allocation, Outcome] = {}
@@ -60,30 +64,36 @@ class Story:
         self.paused = False
         self.changed: set[str] = set()  # learners, since somebody last looked
         self._past: Past | None = None
-        self._leader: tuple[float, int, Allocation] | None = None
+        self._best: dict[str, tuple[float, int]] = {}  # each learner's best score, and with how many rows
         self._largest = 0
         self._rows: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event) -> None:  # noqa: C901  # one for each kind
         """Take in what has happened."""
         if isinstance(event, Started):
-            self.settings = dict(event.settings)
-            self._past = Past(strategy_of(self.settings), {})
+            settings = dict(event.settings)
+            self._past, self.settings = Past(strategy_of(settings), {}), settings
             self.changed.update(self.strategy.learners)
             return
         past = self._told
         self.clock = max(self.clock, event.clock if isinstance(event, TIMED) else 0.0)
+        told = len(past.steps)
         past.take(event)
+        for step in past.steps[told:]:
+            if isinstance(step.outcome, Measurement):
+                self._largest = max(self._largest, step.allocation.size)
         match event:
             case Asked(allocation):
-                self.stopped = None
+                self.stopped, self.paused = None, False  # a run that was paused when it was killed was resumed
                 words = f"{allocation.learner} gets {allocation.size:,} rows: {past.reason}."
                 self._decided(words, allocation.learner, allocation.size)
                 self.changed.add(allocation.learner)
             case Submitted(allocation):
+                if allocation in self.running:  # begun once more: the run was killed meanwhile, and with it the others
+                    self._forget_running(list(self.running))
                 self.running[allocation] = None
-                self.stopped = None  # it was resumed
+                self.stopped, self.paused = None, False
                 self.changed.add(allocation.learner)
             case Evaluated(allocation, outcome):
                 self._evaluated(allocation, outcome)
@@ -105,12 +115,9 @@ class Story:
         self._rows[name] = self._rows.get(name, 0) + allocation.size
         self._seconds[name] = self._seconds.get(name, 0.0) + outcome.seconds
         self._forget_running([allocation])
-        self._largest = max(self._largest, allocation.size)
         if isinstance(outcome, Measurement):
-            reached = (outcome.valid_score, allocation.size, allocation)
-            if self._leader is None or reached[:2] > self._leader[:2]:
-                self._leader = reached
-                self.changed.update(self.strategy.learners)  # who is behind it depends on its score
+            reached = (outcome.valid_score, allocation.size)
+            self._best[name] = max(self._best.get(name, reached), reached)
         else:
             self._decided(f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {outcome.message}.", name)
 
@@ -134,6 +141,11 @@ class Story:
         return self
 
     @property
+    def begun(self) -> bool:
+        """Whether there is anything to tell."""
+        return self._past is not None
+
+    @property
     def _told(self) -> Past:
         if self._past is None:
             raise JournalError("A journal must begin with its settings, got none.")
@@ -153,15 +165,21 @@ class Story:
         entry: dict[str, Any] = {"number": len(self.decisions) + 1, "clock": round(self.clock, 2), "words": words}
         self.decisions.append({**entry, "learner": learner, "size": size})
 
-    def state(self, *, held: bool) -> str:
-        """Return how the run is: `held` is whether a process is writing its journal now."""
+    @property
+    def failed(self) -> bool:
+        """Whether no learner is left."""
+        return {*self.strategy.failures, *self.strategy.dropped} >= set(self.strategy.learners)
+
+    @property
+    def state(self) -> str:
+        """How the run is, in one word."""
         if self.selected is not None and self.strategy.winner is not None:
             return "finished"
         if self.stopped is not None:
             return "stopped"
-        if len(self.strategy.failures) == len(self.strategy.learners):
+        if self.failed:
             return "failed"
-        if not held:
+        if not self.held:
             return "killed"
         return "paused" if self.paused else "running"
 
@@ -169,9 +187,8 @@ class Story:
     def result(self) -> Result:
         """The run as a result, whether it has ended or not."""
         chosen = Allocation(self.selected, self.full_size) if self.selected else None
-        failed = len(self.strategy.failures) == len(self.strategy.learners)
-        if not self.selected and not failed:
-            chosen = best_so_far(self.outcomes)
+        if not self.selected and not self.failed:
+            chosen = best_so_far(self.outcomes, self.strategy.dropped)
         return Result(
             selected=None if chosen is None else chosen.learner,
             full_size=self.full_size,
@@ -180,7 +197,7 @@ class Story:
             wall_seconds=self.clock,
             speculated=dict(self._told.known),
             selected_size=None if chosen is None else chosen.size,
-            stopped=None if self.selected or failed else self.stopped or "not finished",
+            stopped=None if self.selected or self.failed else self.stopped or "not finished",
         )
 
     @property
@@ -189,11 +206,17 @@ class Story:
         scoring = str(self.settings.get("scoring", "accuracy"))
         return certificate(self.result, self.strategy.learners, self.valid_size, proportion=proportional(scoring))
 
-    def header(self, *, held: bool) -> dict[str, Any]:
+    @property
+    def leader(self) -> str | None:
+        """The learner in the race with the best score so far, with whatever size."""
+        out = {*self.strategy.failures, *self.strategy.dropped}
+        return max((name for name in self._best if name not in out), key=lambda name: self._best[name], default=None)
+
+    def header(self) -> dict[str, Any]:
         """Return what stands above everything: state, progress, what was spent and saved, and who leads."""
-        learners = self.strategy.learners
+        learners, leader = self.strategy.learners, self.selected or self.leader
         return {
-            "state": self.state(held=held),
+            "state": self.state,
             "reason": self.stopped,
             "clock": round(self.clock, 3),
             "full_size": self.full_size,
@@ -208,15 +231,15 @@ class Story:
             "rows": sum(self._rows.values()),
             "full_rows": len(learners) * self.full_size,
             "full_seconds": projected_seconds(self.outcomes.items(), learners, self.full_size),
-            "running": [[allocation.learner, allocation.size] for allocation in self.running],
+            "running": [[allocation.learner, allocation.size] for allocation in self.running if self.held],
             "selected": self.selected,
-            "leader": None
-            if self._leader is None
-            else {"name": self._leader[2].learner, "size": self._leader[1], "valid": self._leader[0]},
+            "leader": {"name": leader, "valid": self._best[leader][0], "size": self._best[leader][1]}
+            if leader in self._best
+            else None,
         }
 
-    def learner(self, name: str) -> dict[str, Any]:
-        """Return what is known of one learner."""
+    def learner(self, name: str, status: str) -> dict[str, Any]:
+        """Return what is known of one learner, whose status is this."""
         curve = self.strategy.curve(name)
         failure = self.strategy.failures.get(name)
         bound = self.strategy.bound(name)
@@ -236,22 +259,38 @@ class Story:
             "bound": bound if bound is not None and math.isfinite(bound) else None,
             "rows": self._rows.get(name, 0),
             "seconds": round(self._seconds.get(name, 0.0), 3),
-            "status": self.status(name),
+            "status": status,
             "why": f"{failure.kind}: {failure.message}" if failure else "",
         }
 
-    def status(self, name: str) -> str:  # one for each word
-        """Return what a learner is doing, in one word."""
-        if name == self.selected:
-            return "selected"
-        if name in self.strategy.failures:
-            return "failed"
-        if name in self.strategy.dropped:
-            return "dropped"
-        if any(allocation.learner == name for allocation in self.running):
-            return "running"
-        curve, bound = self.strategy.curve(name), self.strategy.bound(name)
-        if self.strategy.steerable and len(curve.sizes) < min(BOOTSTRAP, len(self.strategy.schedule.sizes)):
-            return "bootstrapping"
-        behind = bound is not None and self._leader is not None and bound < self._leader[0]
-        return "suspended" if behind and self._leader and self._leader[2].learner != name else "waiting"
+    def told(self) -> dict[str, dict[str, Any]]:
+        """Return what is known of every learner."""
+        return {name: self.learner(name, status) for name, status in self.statuses().items()}
+
+    def statuses(self) -> dict[str, str]:
+        """Return what each learner is doing, in one word.
+
+        Once all are through with the bootstrap, those are suspended whose bound is not the highest; before that, and in
+        strategies without bounds, they wait.
+        """
+        strategy, running = self.strategy, {allocation.learner for allocation in self.running if self.held}
+        out = {**dict.fromkeys(strategy.dropped, "dropped"), **dict.fromkeys(strategy.failures, "failed")}
+        bounds = {name: strategy.bound(name) for name in strategy.learners if name not in out}
+        known = [bound for bound in bounds.values() if bound is not None]
+        highest = max(known) if known and len(known) == len(bounds) else None
+        found = {}
+        for name in strategy.learners:
+            bound = bounds.get(name)
+            if name == self.selected:
+                found[name] = "selected"
+            elif name in out:
+                found[name] = out[name]
+            elif name in running:
+                found[name] = "running"
+            elif strategy.steerable and bound is None:
+                found[name] = "bootstrapping"
+            elif bound is not None and highest is not None and bound < highest:
+                found[name] = "suspended"
+            else:
+                found[name] = "waiting"
+        return found

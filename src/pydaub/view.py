@@ -120,7 +120,7 @@ def result_of(events: Sequence[Event]) -> tuple[Strategy, Result]:
     winner = strategy.winner
     chosen = Allocation(winner, strategy.schedule.full_size) if winner else None
     if not winner and not failed:
-        chosen = best_so_far(outcomes)
+        chosen = best_so_far(outcomes, strategy.dropped)
     return strategy, Result(
         selected=None if chosen is None else chosen.learner,
         full_size=strategy.schedule.full_size,

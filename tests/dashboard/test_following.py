@@ -36,7 +36,7 @@ def test_byte_by_byte_it_comes_to_the_same_story(journal: bytes, tmp_path: Path)
             learners |= {one["name"]: one for one in told["learners"]}
     assert not following.look()
     whole = Story().take_all(read(path))
-    assert learners == {name: whole.learner(name) for name in whole.strategy.learners}
+    assert learners == whole.told()
     assert seen == len(whole.decisions)
     assert following.snapshot()["decisions"] == whole.decisions
     assert not following.trouble
@@ -49,9 +49,39 @@ def test_a_journal_that_was_cut_is_read_again(journal: bytes, tmp_path: Path) ->
     following.look()
     lines = journal.split(b"\n")
     path.write_bytes(b"\n".join(lines[:10]) + b"\n")
+    before = following.generation
     assert following.look()
+    assert following.generation > before
     assert not following.trouble
     assert following.story.decisions == Story().take_all(read(path)).decisions
+
+
+def test_another_journal_in_its_place_is_a_new_story(journal: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(journal[: len(journal) // 2].rpartition(b"\n")[0] + b"\n")
+    following = Following(path)
+    following.look()
+    (tmp_path / "other").write_bytes(journal)
+    (tmp_path / "other").rename(path)
+    assert following.look()
+    assert following.generation == 2
+    assert following.story.state == "finished"
+    path.unlink()
+    assert following.look()
+    assert following.snapshot()["header"]["trouble"] == "The journal is gone."
+    assert not following.look(), "said once"
+
+
+def test_a_strategy_that_is_not_known_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    settings = {"strategy": "magic", "sizes": [1, 2], "learners": ["a"]}
+    started = {"journal": "pydaub", "format": 1, "kind": "started", "settings": settings}
+    path.write_text(json.dumps(started, separators=(",", ":")) + "\n")
+    following = Following(path)
+    following.look()
+    told = following.snapshot()["header"]
+    assert told["state"] == "waiting"
+    assert "magic" in told["trouble"]
 
 
 @pytest.mark.parametrize("content", [b"nonsense\n", b'{"journal":"pydaub","format":1,"kind":"started"}\n', b"\xff\n"])

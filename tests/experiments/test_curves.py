@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -52,16 +53,19 @@ def test_a_longer_table_takes_over_a_shorter_one_and_holds_it(tmp_path: Path) ->
 
 
 def test_out_of_budget_it_says_what_is_left_out_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = Wanted("parity", "tree,knn-5", full_size=2500)
-    path = measure(wanted, tmp_path, jobs=1, budget=0.01)
-    left_out = json.loads(path.with_suffix(".json").read_text())["left_out"]
-    assert 0 < left_out <= 8
-    assert f"{left_out} of 8 left out" in capsys.readouterr().err
-    done = len([event for event in read(path.with_suffix(".run") / "journal.jsonl") if isinstance(event, Evaluated)])
-    assert measure(wanted, tmp_path, jobs=2) == path
-    assert len(Table.read(path).outcomes) == 8
-    assert capsys.readouterr().err.count("parity-tree_knn_5-2500-0 ") == 8 - done
-    assert not path.with_suffix(".run").exists()
+    wanted = Wanted("parity", "knn-1,knn-5,knn-10,knn-25", full_size=7500)  # half a minute and more
+    with pytest.raises(InputError, match="must have time for at least one training"):
+        measure(wanted, tmp_path, jobs=1, budget=0.001)
+    done = [0]
+    for budget in (3.0, 6.0, 12.0, 24.0):
+        with suppress(InputError):
+            path = measure(wanted, tmp_path, jobs=1, budget=budget)
+            left_out = json.loads(path.with_suffix(".json").read_text())["left_out"]
+            assert f"{left_out} of 28 left out" in capsys.readouterr().err
+            done.append(28 - left_out)
+            if len(done) > 2:
+                break
+    assert 0 < done[1] < done[2] < 28, "it went on where it was"
 
 
 def test_killed_it_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -85,6 +89,21 @@ def test_killed_it_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(Table.read(next(tmp_path.glob("*.csv"))).outcomes) == 12
 
 
+def test_one_learner_alone_gets_every_size_too(tmp_path: Path) -> None:
+    path = measure(Wanted("parity", "naive-bayes-bernoulli", full_size=2500), tmp_path, jobs=1)
+    assert Table.read(path).sizes == (500, 1000, 1500, 2500)
+
+
+def test_a_table_of_other_circumstances_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    path = measure(QUICK, tmp_path, jobs=2)
+    about = json.loads(path.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps({**about, "source": "another file"}))
+    before = path.read_text()
+    assert measure(QUICK, tmp_path, jobs=2) == path
+    assert json.loads(path.with_suffix(".json").read_text())["source"] == about["source"]
+    assert path.read_text() != before
+
+
 def test_a_failure_stands_for_all_larger_sizes(tmp_path: Path) -> None:
     good = Measurement(0.9, 0.8, 1.0)
     outcomes: dict[Allocation, Outcome] = {
@@ -101,7 +120,7 @@ def test_a_failure_stands_for_all_larger_sizes(tmp_path: Path) -> None:
     assert told == Failure("timeout", "not tried: failed with 1000 rows", 5.0)
     assert table[Allocation("b", 1000)] == Failure("timeout", "took more than 5 seconds", 5.0)
     assert write_table(path, ("a", "b"), (500, 1000, 1500), outcomes) == 0
-    (tmp_path / "table.json").write_text("{}")
+    (tmp_path / "table.json").write_text('{"learners": 2}')
     curves = Curves.read(path)
     assert (curves.failed, curves.full_seconds) == (["b"], 6.0)
     assert run(Full(("a", "b"), Schedule((1500,))), TableEngine(curves.table)).selected == "a"
@@ -110,7 +129,7 @@ def test_a_failure_stands_for_all_larger_sizes(tmp_path: Path) -> None:
 def test_nonsense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be one of parity, higgs"):
         measure(Wanted("nonsense"), tmp_path, jobs=1)
-    with pytest.raises(InputError, match="must have at least 1500"):
+    with pytest.raises(InputError, match="must be measured up to at least 1500 rows, got 1000"):
         measure(Wanted("parity", full_size=1000), tmp_path, jobs=1)
     with pytest.raises(InputError, match="nothing-like-it"):
         measure(Wanted("parity", "nothing-like-it", full_size=1500), tmp_path, jobs=1)

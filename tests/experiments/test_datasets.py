@@ -216,6 +216,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         start = int(wanted.split("=")[1].rstrip("-")) if wanted and self.server.ranges else 0
+        if wanted and start >= len(self.server.content):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(self.server.content)}")
+            self.end_headers()
+            return
         body = self.server.content[start:]
         self.send_response(206 if wanted and self.server.ranges else 200)
         self.send_header("Content-Length", str(len(body)))
@@ -237,6 +242,20 @@ def server() -> Iterator[Server]:
         thread.join()
 
 
+@pytest.mark.usefixtures("songs")
+def test_an_archive_may_hold_a_packed_file_and_names_that_begin_with_a_dot(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tiny.csv.gz", gzip.compress(text()))
+        archive.writestr("folder/._tiny.csv.gz", b"what a Mac adds")
+    assert len(pd.read_parquet(keep("tiny", path, tmp_path / "kept"))) == ROWS
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", text())
+        archive.writestr("b.csv", text())
+    with pytest.raises(InputError, match="must hold one file, got 2"):
+        keep("tiny", path, tmp_path / "kept")
+
+
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_download_goes_on_where_it_was_broken_off(server: Server, ranges: bool, tmp_path: Path) -> None:  # noqa: FBT001
     address = f"http://127.0.0.1:{server.server_port}/file.bin"
@@ -250,6 +269,8 @@ def test_a_download_goes_on_where_it_was_broken_off(server: Server, ranges: bool
     assert [path.name for path in tmp_path.iterdir()] == ["file.bin"]
     download(address, tmp_path)
     assert len(server.asked) == 2
+    (tmp_path / "file.bin").rename(tmp_path / "file.bin.part")  # killed in the last moment
+    assert download(address, tmp_path).read_bytes() == server.content
 
 
 def test_what_cannot_be_fetched_is_said(server: Server, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -196,11 +197,34 @@ def test_the_small_version_writes_its_page_within_its_budget(tmp_path: Path) -> 
     assert "tables left out" in done.stdout
 
 
+def test_tables_that_were_hardly_begun_are_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (good,) = [one for one in TABLES if one.about["data"] == "parity"][:1]
+    for name, text in (
+        ("good", Path(good.table.name).read_text()),
+        ("bad", "learner,size,train_score,valid_score,seconds\na,500,1,1,1\na,1000,1,1,1\n"),
+    ):
+        (tmp_path / f"{name}.csv").write_text(text)
+        (tmp_path / f"{name}.json").write_text(json.dumps(good.about | {"learners": good.about["learners"]}))
+    assert [Path(one.table.name).stem for one in all_curves(tmp_path)] == ["good"]
+    assert "Set aside" in capsys.readouterr().err
+
+
+def test_a_seed_counts_once() -> None:
+    short = made({"a": [0.1] * 3, "b": [0.2] * 3})
+    long = made({"a": [0.1] * 5, "b": [0.2] * 5})
+    assert grouped([short, long, short]) == {("parity", "sklearn"): [long]}
+
+
 def test_an_estimate_is_the_time_that_the_shipped_tables_took() -> None:
     one = made({"a": [0.1] * 5, "b": [0.2] * 5}, seconds=0.01)
-    wanted = Wanted("parity", "sklearn", 3, None, "30s")
+    one.about["train_rows"] = 21_500
+    wanted = Wanted("parity", "sklearn", 3, 4000, "30s")
     # 95 s for each learner, but the last size takes 40 s and is ended at 30.
     about, unknown = paper.estimate([wanted], [one], jobs=2)
     assert about == pytest.approx((2 * 85 + 10 * paper.OVERHEAD) / 2)
     assert unknown == []
+    # Larger sizes than were measured are extended by how the time grew: here in proportion to the rows.
+    larger, _ = paper.estimate([Wanted("parity", "sklearn", 3, None, "1000s")], [one], jobs=2)
+    rows = sum(Wanted("parity").sizes(21_500))
+    assert larger == pytest.approx(rows * 0.01 + 10 * paper.OVERHEAD, rel=0.01)
     assert paper.estimate([Wanted("higgs")], [one], jobs=2) == (0.0, ["higgs (sklearn)"])

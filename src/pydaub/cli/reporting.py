@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pydaub.cli.app import app
-from pydaub.cli.watch import validation_rows
 from pydaub.errors import InputError
 from pydaub.journal import is_held, read
 
@@ -31,7 +30,7 @@ def plot(
     from pydaub.story import Story
 
     opened, events = journalled(folder)
-    story = Story(validation_rows(opened)).take_all(events)
+    story = Story(opened.score_rows).take_all(events)
     names = [name.strip().lower() for name in formats.split(",") if name.strip()]
     if not names:
         raise InputError("`--formats` must be some of png, svg, pdf, got none.")
@@ -54,10 +53,10 @@ def report(
     opened, events = journalled(folder)
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
     about = {"Asked for": asked, "Versions": opened.versions}
-    made = Report(tuple(events), validation_rows(opened), folder.resolve().name, about, held=is_held(opened.journal))
+    made = Report(tuple(events), opened.score_rows, folder.resolve().name, about, held=is_held(opened.journal))
     path = folder / "report.html" if out is None else out
     try:
-        path.write_text(made.html, encoding="utf-8")
+        path.write_text(made.html, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"`--out` must be a file that can be written, got {error.strerror}.") from None
     typer.echo(path)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 COLUMNS_SHOWN = 60
 DEMO_ROWS = 24_000  # about a minute on two cores
+PAGE_SECONDS = 10.0
 SAMPLE_ROWS = 200  # on which a saved learner must predict as before
 
 
@@ -84,7 +85,7 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     task, strategy = _task(request, data, options)
     if not options.quiet:
         _show_data(data)
-    folder = RunFolder.create(path, request, data.schema)
+    folder = RunFolder.create(path, request, data.schema, data.valid_size or data.full_size)
     carry(folder, task, strategy, options)
 
 
@@ -120,8 +121,7 @@ def _check_weka(folder: RunFolder) -> None:
 def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -> None:
     """Carry a run through, show it as it goes on, and print what came of it."""
     where = Where(options.workers, options.limits, folder.path)
-    if options.dashboard:
-        open_page(folder.path)
+    announced = open_page(folder.path) if options.dashboard else None
     picture = Picture(strategy)
     for event in read(folder.journal) if folder.journal.exists() else []:
         if isinstance(event, Evaluated):
@@ -145,6 +145,8 @@ def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -
     except (KeyboardInterrupt, SystemExit):
         complain(f"Interrupted. `pydaub resume {folder.path}` goes on where it was.")
         raise
+    if announced:
+        announced.wait(PAGE_SECONDS)  # a run that was over before its page was there
     saved = saving.save(selection.fitted, folder.path, task.data.train(min(SAMPLE_ROWS, task.data.full_size)).X)
     told = _told(folder, strategy, selection, saved)
     folder.finish(told)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from pydaub.cli.app import app
 from pydaub.errors import InputError
-
-if TYPE_CHECKING:
-    from pydaub.runfolder import RunFolder
 
 
 @app.command()
@@ -48,7 +44,7 @@ def watch(
         folder,
         opened.journal,
         Mailbox(folder / STEERING),
-        valid_size=validation_rows(opened),
+        valid_size=opened.score_rows,
         addable=addable,
         host=host,
         port=port,
@@ -57,15 +53,11 @@ def watch(
     )
 
 
-def validation_rows(folder: RunFolder) -> int:
-    """Return how many rows a score is of, if the folder tells."""
-    with suppress(OSError, ValueError, KeyError, InputError):
-        return folder.data().valid_size
-    return 0
+def open_page(folder: Path) -> threading.Event:
+    """Start the page in a process of its own, which ends some time after the run.
 
-
-def open_page(folder: Path) -> None:
-    """Start the page in a process of its own, which ends some time after the run; its address is printed."""
+    The event is set once its address has been printed.
+    """
     page = subprocess.Popen(  # noqa: S603  # ourselves
         [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-linger"],
         stdin=subprocess.DEVNULL,
@@ -75,11 +67,16 @@ def open_page(folder: Path) -> None:
         start_new_session=True,  # Ctrl-C is for the run
     )
 
+    announced = threading.Event()
+
     def tell() -> None:
         for line in page.stderr or ():
             typer.echo(line.rstrip(), err=True)
+            announced.set()
+        announced.set()
 
     threading.Thread(target=tell, daemon=True).start()  # the run does not wait for it
+    return announced
 
 
 def check_dashboard() -> None:

@@ -25,7 +25,7 @@ from pydaub.journal import is_held
 from pydaub.records import COMMANDS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from pathlib import Path
 
     from starlette.requests import Request
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pydaub.steering import Mailbox
 
 LOOK_SECONDS: Final = 0.25  # how often the journal is looked at, and the page told
+BEHIND: Final = 40  # messages that a slow viewer may leave unread before it is told everything anew
 STILL_SECONDS: Final = 15.0  # after so long without news a sign of life
 PATIENCE: Final = 5.0  # seconds for the run to answer a command
 LARGEST_BODY: Final = 4096
@@ -60,9 +61,9 @@ class Dashboard:
     ) -> None:
         self.following, self.mailbox, self.token, self.title = following, mailbox, token, title
         self.addable = addable
-        self.viewers: set[asyncio.Queue[dict[str, Any]]] = set()
+        self.viewers: set[asyncio.Queue[str]] = set()
         self._decisions = 0
-        self._state = ""
+        self._generation = 0
 
     def app(self, hosts: list[str]) -> Starlette:
         """Return the application; `hosts` are the names under which it may be asked."""
@@ -85,18 +86,30 @@ class Dashboard:
     async def _follow(self) -> None:
         """Look at the journal again and again, and tell everybody what is new."""
         while True:
-            new = self.following.look()
-            state = self.following.story.state(held=is_held(self.following.path)) if self.following.begun else ""
-            if new or state != self._state:
-                self._state = state
+            if self.following.look() and self.viewers:
                 self._tell()
             await asyncio.sleep(LOOK_SECONDS)
 
     def _tell(self) -> None:
-        changes = self.following.changes(self._decisions)
+        """Tell everybody what has changed; all of it, where the story began anew or somebody is too slow."""
+        if self._generation != self.following.generation:
+            self._tell_all(self.viewers)
+            return
+        changes = _message("changes", self.following.changes(self._decisions))
         self._decisions = len(self.following.story.decisions)
-        for viewer in self.viewers:
+        slow = {viewer for viewer in self.viewers if viewer.full()}
+        for viewer in self.viewers - slow:
             viewer.put_nowait(changes)
+        if slow:
+            self._tell_all(self.viewers)
+
+    def _tell_all(self, viewers: Iterable[asyncio.Queue[str]]) -> None:
+        snapshot = _message("snapshot", self.following.snapshot())
+        self._decisions, self._generation = len(self.following.story.decisions), self.following.generation
+        for viewer in viewers:
+            while not viewer.empty():
+                viewer.get_nowait()
+            viewer.put_nowait(snapshot)
 
     def _forbidden(self, request: Request) -> Response | None:
         given = request.headers.get("x-token") or request.query_params.get("token") or ""
@@ -123,15 +136,15 @@ class Dashboard:
         return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
 
     async def _stream(self) -> AsyncIterator[str]:
+        queue: asyncio.Queue[str] = asyncio.Queue(BEHIND)
         self.following.look()
-        self._tell()  # so that those who look already miss nothing
-        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        yield _message("snapshot", self.following.snapshot())
-        self.viewers.add(queue)
+        self._tell()  # those who look already, who would else miss what is new
+        self._tell_all([queue])
+        self.viewers.add(queue)  # before anything is sent, which may take its time
         try:
             while True:
                 try:
-                    yield _message("changes", await asyncio.wait_for(queue.get(), STILL_SECONDS))
+                    yield await asyncio.wait_for(queue.get(), STILL_SECONDS)
                 except TimeoutError:
                     yield ": still here\n\n"
         finally:
@@ -141,7 +154,7 @@ class Dashboard:
         """Answer with the learners that could be added."""
         if refused := self._forbidden(request):
             return refused
-        there = set(self.following.story.strategy.learners) if self.following.begun else set()
+        there = set(self.following.story.strategy.learners) if self.following.story.begun else set()
         try:
             found = await run_in_threadpool(self.addable)
         except InputError as error:
@@ -188,7 +201,7 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _message(kind: str, fields: dict[str, Any]) -> str:
+def _message(kind: str, fields: Mapping[str, Any]) -> str:
     return f"event: {kind}\ndata: {json.dumps(fields, separators=(',', ':'), allow_nan=False)}\n\n"
 
 

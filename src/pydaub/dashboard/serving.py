@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import secrets
 import socket
 import sys
+import tempfile
+import threading
+import time
 import webbrowser
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -48,16 +52,19 @@ def serve(  # noqa: PLR0913  # what a person may choose
     name = LOOPBACK if _is_any(host) else host
     shown = f"[{name}]" if ":" in name else name
     address = f"http://{shown}:{port}/?token={token}"
-    hosts = ["*"] if _is_any(host) else [LOOPBACK, "localhost", shown]
+    hosts = [LOOPBACK, "localhost", shown, *(_own_names() if _is_any(host) else [])]
     config = uvicorn.Config(
         dashboard.app(hosts), log_level="error", lifespan="on", server_header=False, timeout_graceful_shutdown=1
     )
 
     def announce() -> None:
-        print(f"The page: {address}", file=sys.stderr, flush=True)  # noqa: T201  # the address is what it is for
-        if browse:
-            with suppress(webbrowser.Error):
-                webbrowser.open(address)
+        with suppress(OSError):  # whoever started it has gone
+            print(f"The page: {address}", file=sys.stderr, flush=True)  # noqa: T201  # the address is what it is for
+            if name != LOOPBACK or _is_any(host):
+                words = f"Others can reach it on {', '.join(hosts[2:])}; the token travels in clear."
+                print(words, file=sys.stderr, flush=True)  # noqa: T201
+        if browse:  # in a thread: a browser of the terminal is waited for
+            threading.Thread(target=_browse, args=(address,), daemon=True).start()
 
     with suppress(KeyboardInterrupt):
         asyncio.run(_served(uvicorn.Server(config), listening, dashboard, announce, linger=linger))
@@ -78,9 +85,9 @@ async def _served(
     alone = 0.0
     while not serving.done():
         await asyncio.wait([serving], timeout=1.0)
-        ended = dashboard.following.begun and not is_held(dashboard.following.path)
-        alone = alone + 1.0 if ended and not dashboard.viewers else 0.0
-        if not linger and alone >= LINGER:
+        over = not is_held(dashboard.following.path) and not dashboard.viewers
+        alone = alone + 1.0 if over else 0.0
+        if not linger and alone >= (LINGER if dashboard.following.story.begun else 10 * LINGER):
             server.should_exit = True
     await serving
 
@@ -96,6 +103,29 @@ def _bound(host: str, port: int) -> socket.socket:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"`--host` and `--port` must be free to listen on, got {host} and {port}: {reason}.") from None
     return listening
+
+
+def _browse(address: str) -> None:
+    """Open the page by way of a file that only this person can read: the token is not on any command line."""
+    descriptor, path = tempfile.mkstemp(suffix=".html", prefix="pydaub-")
+    with os.fdopen(descriptor, "w") as file:
+        file.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">pydaub</a>'
+        )
+    with suppress(webbrowser.Error, OSError):
+        webbrowser.open(f"file://{path}")
+    time.sleep(LINGER)
+    with suppress(OSError):
+        os.unlink(path)  # noqa: PTH108
+
+
+def _own_names() -> list[str]:
+    """Return the names and addresses by which others reach this machine."""
+    name = socket.gethostname()
+    found = {name, socket.getfqdn()}
+    with suppress(OSError):
+        found |= {str(entry[4][0]) for entry in socket.getaddrinfo(name, None)}
+    return sorted(f"[{each}]" if ":" in each else each for each in found)
 
 
 def _is_any(host: str) -> bool:

@@ -56,7 +56,7 @@ class Strategy(ABC):
         self._outstanding: Allocation | None = None
         self._dropped: set[str] = set()
         self._boosts: list[str] = []  # learners whose next size comes first
-        self._best: tuple[float, int] | None = None  # at the full size: minus the score, and the position
+        self._at_full: dict[str, float] = {}  # scores at the full size
 
     def ask(self) -> Allocation | None:
         """Return what should be trained next, or None when the winner is known."""
@@ -89,19 +89,18 @@ class Strategy(ABC):
             self._failures[learner] = outcome
             self._boosts = [name for name in self._boosts if name != learner]
         elif allocation.size == self.schedule.full_size:
-            reached = (-outcome.valid_score, self._position[learner])
-            self._best = reached if self._best is None else min(self._best, reached)
+            self._at_full[learner] = outcome.valid_score
 
     def drop(self, learner: str) -> None:
         """Take a learner out of the race; if its outcome is outstanding, it is no longer waited for."""
         self._check_racing(learner, "drop")
         if len(self.learners) - len(self._dropped) - len(self._failures) < 2:  # noqa: PLR2004  # it and another one
             raise InputError(f"`drop` must leave a learner in the race, got {learner!r}, the last one. Stop the run.")
+        self._dropped.add(learner)
         self._leave(learner)
         if self._outstanding and self._outstanding.learner == learner:
             self._outstanding = None
         self._boosts = [name for name in self._boosts if name != learner]
-        self._dropped.add(learner)
 
     def restore(self, learner: str) -> None:
         """Bring a dropped learner back, with all that is known of it."""
@@ -109,8 +108,9 @@ class Strategy(ABC):
         self._check_known(learner)
         if learner not in self._dropped:
             raise InputError(f"`restore` must be of a dropped learner, got {learner!r}, which is none.")
-        self._enter(learner)
         self._dropped.remove(learner)
+        self._reopen()
+        self._enter(learner)
 
     def boost(self, learner: str) -> None:
         """Have a learner get its next size before all others."""
@@ -128,6 +128,7 @@ class Strategy(ABC):
             raise InputError(f"`add` must be of a learner that is not there, got {learner!r}.")
         self._curves[learner], self._position[learner] = Curve(learner), len(self.learners)
         self.learners = (*self.learners, learner)
+        self._reopen()
         self._enter(learner)
 
     @property
@@ -157,9 +158,10 @@ class Strategy(ABC):
     @property
     def winner(self) -> str | None:
         """The selected learner, once it is known."""
-        if self._best is None or self._outstanding is not None or not self._done():
+        if not self._at_full or self._outstanding is not None or not self._done():
             return None
-        return self.learners[self._best[1]]
+        racing = (name for name in self._at_full if name not in self._dropped)
+        return min(racing, key=lambda name: (-self._at_full[name], self._position[name]), default=None)
 
     @property
     def failures(self) -> Mapping[str, Failure]:
@@ -212,6 +214,10 @@ class Strategy(ABC):
     def _enter(self, learner: str) -> None:
         """Have a learner wait for its next size, with what is known of it. Called only where `steerable`."""
         raise NotImplementedError(learner)
+
+    def _reopen(self) -> None:
+        """Let the race go on if it was over: one more learner is in it. Called only where `steerable`."""
+        raise NotImplementedError
 
     def _leave(self, learner: str) -> None:
         """Have a learner wait no longer; it may be the one that was asked for. Called only where `steerable`."""

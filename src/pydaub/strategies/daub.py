@@ -48,7 +48,7 @@ class Daub(Strategy):
             self._bootstrapping.push(0.0, position)
         self._waiting = Ranking()  # by bound; the learner that was asked for is not in it
         self._wished = False  # what was asked is a boost
-        self._reached = False  # a learner has got all rows by its bound
+        self._reached: str | None = None  # who has got all rows by its bound
         self._fallen, self._falls = 0.0, 0  # by how much bounds have fallen in all, in so many steps
 
     def forecast(self) -> Iterator[Allocation]:
@@ -131,7 +131,7 @@ class Daub(Strategy):
         if failed or size >= last:
             self._bootstrapping.discard(position)
         if not failed and size == self.schedule.full_size and not self._wished:
-            self._reached = True
+            self._reached = learner
         elif not failed:
             self._enter(learner)
 
@@ -139,17 +139,22 @@ class Daub(Strategy):
         position, sizes = self._position[learner], self._curves[learner].sizes
         if len(sizes) < len(self._bootstrap):
             self._bootstrapping.push(0.0, position)
-            if not sizes and self._reached:  # added when the race was over, which goes on
-                self._reached = False
-                for other in self.learners:
-                    if self._curves[other].sizes[-1:] == (self.schedule.full_size,):
-                        self._enter(other)
         elif sizes[-1] == self.schedule.full_size:
             self._waiting.push(self._curves[learner].measurements[-1].valid_score, position)
         else:
             self._waiting.push(self._bounds[learner], position)
 
+    def _reopen(self) -> None:
+        """Have all who have got all rows wait with their scores, instead of the race being over."""
+        if self._reached is not None:
+            self._reached = None
+            for other in self._at_full:
+                if other not in self._dropped:
+                    self._enter(other)
+
     def _leave(self, learner: str) -> None:
+        if learner == self._reached:
+            self._reopen()
         self._bootstrapping.discard(self._position[learner])
         self._waiting.discard(self._position[learner])
 
@@ -157,6 +162,6 @@ class Daub(Strategy):
         if self._bootstrapping:
             return False
         first = self._waiting.first
-        return self._reached or (
+        return self._reached is not None or (
             first is not None and self._curves[self.learners[first[1]]].sizes[-1] == self.schedule.full_size
         )

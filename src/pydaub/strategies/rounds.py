@@ -26,6 +26,8 @@ class Rounds(Strategy):
     A strategy of this kind says how a measured learner is ranked (`_key`) and who is kept (`_cut`).
     """
 
+    jumps = True  # whether one who is kept alone gets the full size at once
+
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
         super().__init__(learners, schedule)
         self._size = self.schedule.sizes[0]
@@ -90,6 +92,6 @@ class Rounds(Strategy):
     def _begin_round(self) -> None:
         self._left, self._floor = self._cut(self._measured)
         kept = sum(key >= self._floor for key, _ in islice(self._measured, min(self._left, 2)))
-        self._size = self.schedule.full_size if kept == 1 else self._next_size[self._size]
+        self._size = self.schedule.full_size if kept == 1 and self.jumps else self._next_size[self._size]
         self._queues.append(self._measured)
         self._measured = Ranking()

@@ -11,11 +11,12 @@ const COLUMNS = [
   ["valid", "Validation", "", (x) => x.valid],
   ["loss", "Loss", "", (x) => (x.valid === null ? null : -x.valid)],
   ["bound", "Bound", "", (x) => x.bound],
+  ["rows", "Rows", "", (x) => x.rows],
   ["seconds", "Cost", "", (x) => x.seconds],
   ["status", "Status", "l", (x) => x.status],
 ];
 let head = {}, learners = new Map(), decisions = [], misbehaved = {}, order = { by: "size", up: false };
-let picked = new Set(), cards = new Map(), rows = new Map(), range = [0, 1], all = false, shown = null, dirty = false, base = 0;
+let stale = new Set(), picked = new Set(), cards = new Map(), rows = new Map(), range = [0, 1], all = false, shown = null, dirty = false, base = 0;
 
 const number = (x, digits = 4) => (x === null || x === undefined ? "" : x.toFixed(digits));
 const count = (x) => Math.round(x).toLocaleString("en");
@@ -40,45 +41,48 @@ function draw(tag, attributes, text) {
 // What comes in
 function take(news, whole) {
   head = news.header;
-  if (whole) { learners = new Map(); decisions = []; rows.clear(); cards.clear(); document.querySelector("tbody").replaceChildren(); $("cards").replaceChildren(); }
+  if (whole) { learners = new Map(); decisions = []; rows.clear(); cards.clear(); stale.clear(); $("log").dataset.newest = ""; document.querySelector("tbody").replaceChildren(); $("cards").replaceChildren(); }
   for (const one of news.learners) {
     const last = one.points[one.points.length - 1];
     learners.set(one.name, { ...one, size: last ? last[0] : 0, train: last ? last[1] : null, valid: last ? last[2] : null });
   }
-  decisions.push(...news.decisions);
+  for (const one of news.decisions) decisions.push(one);
   if (news.certificate) { head.certificate = news.certificate; misbehaved = news.misbehaved; }
   base = performance.now();
   const before = String(range);
   setRange();
-  const again = whole || before !== String(range) ? learners.keys() : news.learners.map((one) => one.name);
-  for (const name of again) { if (rows.has(name)) fillRow(name); if (cards.has(name)) fillCard(name); }
+  for (const name of before !== String(range) ? learners.keys() : news.learners.map((one) => one.name)) stale.add(name);
+  if (whole) for (const name of picked) if (!learners.has(name)) picked.delete(name);
   drawHead();
   dirty = true;
   if (whole) drawSlowly();
 }
+// One scale for all, so that curves compare. What lies far below the others (a negative r2, say) is drawn at the edge.
 function setRange() {
-  let low = Infinity, high = -Infinity;
-  for (const one of learners.values()) for (const [, train, valid] of one.points) { low = Math.min(low, train, valid); high = Math.max(high, train, valid); }
-  if (low > high) return;
-  const step = 0.05;
+  const values = [];
+  for (const one of learners.values()) for (const [, train, valid] of one.points) values.push(train, valid);
+  if (!values.length) return;
+  values.sort((a, b) => a - b);
+  const high = values[values.length - 1], tenth = values[Math.floor(values.length / 10)];
+  const low = Math.max(values[0], high - 4 * (high - tenth) || values[0]), step = high - low > 2 ? (high - low) / 20 : 0.05;
   range = [Math.floor(low / step) * step, Math.ceil(high / step) * step];
   if (range[0] === range[1]) range[1] += step;
 }
 
 // The head
-const STATES = { waiting: "waiting for the run to begin", running: "running", paused: "paused", stopped: "stopped", finished: "finished", failed: "every learner failed", killed: "not running: killed or interrupted", lost: "no connection; trying again" };
+const STATES = { waiting: "waiting for the run to begin", running: "running", paused: "paused", stopped: "stopped", finished: "finished", failed: "every learner failed", killed: "not running: killed or interrupted", lost: "no connection; trying again", gone: "this address is no longer valid: use the one that was printed last" };
 function setState(state, more) {
   $("state").dataset.state = state;
-  const words = { running: "▶ ", paused: "❚❚ ", finished: "✓ ", stopped: "■ ", failed: "✕ ", killed: "✕ ", lost: "⚠ ", waiting: "… " }[state] + STATES[state] + (more ? ` (${more})` : "");
+  const words = { running: "▶ ", paused: "❚❚ ", finished: "✓ ", stopped: "■ ", failed: "✕ ", killed: "✕ ", lost: "⚠ ", gone: "⚠ ", waiting: "… " }[state] + STATES[state] + (more ? ` (${more})` : "");
   if ($("state").textContent !== words) $("state").textContent = words;
 }
 function drawHead() {
   setState(head.state, head.state === "stopped" ? head.reason : "");
-  $("trouble").hidden = !head.trouble;
-  $("trouble").textContent = head.trouble || "";
+  if ($("trouble").textContent !== (head.trouble || "")) { $("trouble").textContent = head.trouble || ""; $("trouble").hidden = !head.trouble; }
   const going = head.state === "running" || head.state === "paused";
   $("pause").textContent = head.state === "paused" ? "Resume" : "Pause";
-  $("pause").disabled = $("stop").disabled = !going;
+  $("pause").disabled = !going || busy;
+  $("stop").disabled = !going;
   $("add").disabled = !going || !head.steerable;
   if (!head.full_size) return;
   const share = (100 * head.largest) / head.full_size;
@@ -88,7 +92,7 @@ function drawHead() {
   const saved = head.full_seconds ? ` of about ${time(head.full_seconds)} for everything` : "";
   const facts = [
     ["Largest size", `${count(head.largest)} of ${count(head.full_size)} rows`],
-    ["Elapsed", time(head.clock)],
+    ["Elapsed", time(head.elapsed)],
     ["Training", `${time(head.seconds)}${saved}`],
     ["Rows", `${count(head.rows)} of ${count(head.full_rows)} for everything`],
     ["Allocations", count(head.allocations)],
@@ -100,7 +104,8 @@ function drawHead() {
 }
 function elapsed() {
   const shownTime = $("facts").children[1];
-  if (shownTime && head.state === "running") shownTime.lastChild.textContent = time(head.clock + (performance.now() - base) / 1000);
+  const going = ["running", "paused"].includes(head.state) && $("state").dataset.state !== "lost";
+  if (shownTime && going) shownTime.lastChild.textContent = time(head.elapsed + (performance.now() - base) / 1000);
 }
 setInterval(elapsed, 1000);
 
@@ -111,7 +116,7 @@ function ranked() {
   const value = COLUMNS.find(([key]) => key === order.by)[3];
   const found = [...learners.values()].filter((x) => (!words || x.name.toLowerCase().includes(words)) && (!only || x.status === only));
   const compare = (a, b) => (a === b ? 0 : a === null ? 1 : b === null ? -1 : (a < b ? -1 : 1) * (order.up ? 1 : -1));
-  return found.sort((a, b) => compare(value(a), value(b)) || compare(a.size, b.size) || (b.valid ?? -9) - (a.valid ?? -9) || (a.name < b.name ? -1 : 1));
+  return found.sort((a, b) => compare(value(a), value(b)) || compare(a.size, b.size) || (b.valid ?? -Infinity) - (a.valid ?? -Infinity) || (a.name < b.name ? -1 : 1));
 }
 function drawColumns() {
   const line = document.querySelector("thead tr");
@@ -128,7 +133,7 @@ function fillRow(name) {
   const x = learners.get(name), row = rows.get(name), cells = row.children;
   row.className = x.size < head.full_size ? "part" : "";
   const share = x.size ? ` (${Math.round((100 * x.size) / head.full_size)} %)` : "";
-  const texts = [count(x.size) + share, number(x.train), number(x.valid), proportion() && x.valid !== null ? number(1 - x.valid) : "", number(x.bound), time(x.seconds), `${MARKS[x.status] || ""} ${x.status}`, x.why || (misbehaved[name] ? `curve: ${misbehaved[name]}` : "")];
+  const texts = [count(x.size) + share, number(x.train), number(x.valid), x.valid === null ? "" : number(proportion() ? 1 - x.valid : -x.valid), number(x.bound), count(x.rows), time(x.seconds), `${MARKS[x.status] || ""} ${x.status}`, x.why || (Object.hasOwn(misbehaved, name) ? `curve: ${misbehaved[name]}` : "")];
   texts.forEach((text, place) => { if (cells[place + 2].textContent !== text) cells[place + 2].textContent = text; });
 }
 function addRow(name) {
@@ -138,7 +143,8 @@ function addRow(name) {
   open.onclick = () => detail([name]);
   first.append(box);
   second.append(open);
-  row.append(first, second, ...["", "score", "score", "score", "", "", "l", "l why"].map((kind) => make("td", "", { class: kind })));
+  box.checked = picked.has(name);
+  row.append(first, second, ...["", "score", "score", "score", "", "", "", "l", "l why"].map((kind) => make("td", "", { class: kind })));
   rows.set(name, row);
   fillRow(name);
 }
@@ -146,12 +152,10 @@ function drawTable() {
   const every = ranked(), body = document.querySelector("tbody"), found = $("rows").dataset.all ? every : every.slice(0, ROWS);
   for (const x of found) if (!rows.has(x.name)) addRow(x.name);
   arrange(body, found.map((x) => rows.get(x.name)));
-  $("count").textContent = every.length === found.length ? `${found.length} of ${learners.size}` : `the first ${found.length} of ${every.length}`;
+  const words = every.length === found.length ? `${found.length} of ${learners.size}` : `the first ${found.length} of ${every.length}`;
+  if ($("count").textContent !== words) $("count").textContent = words;
   $("rows").hidden = every.length <= ROWS;
   $("rows").textContent = $("rows").dataset.all ? `Show the first ${ROWS}` : `Show all ${every.length}`;
-  const kinds = [...new Set([...learners.values()].map((x) => x.status))].sort(), chosen = $("only").value;
-  $("only").replaceChildren(make("option", "all", { value: "" }), ...kinds.map((kind) => make("option", kind, { value: kind })));
-  $("only").value = kinds.includes(chosen) ? chosen : "";
 }
 
 // Bring elements into an order, and touch nothing that is in its place: with many learners that is what costs.
@@ -222,9 +226,9 @@ let drawnAt = 0;
 function drawAllocation() {
   if (learners.size > 100 && head.state === "running" && performance.now() - drawnAt < 4000) { dirty = true; return; }
   drawnAt = performance.now();
-  const list = [...learners.values()].sort((a, b) => (b.valid ?? -9) - (a.valid ?? -9) || b.rows - a.rows), most = Math.max(1, ...list.map((x) => x.rows));
+  const list = [...learners.values()].sort((a, b) => (a.valid === null) - (b.valid === null) || b.valid - a.valid || b.rows - a.rows), most = Math.max(1, ...list.map((x) => x.rows));
   const wide = Math.max(3, Math.min(26, 1100 / Math.max(1, list.length))), names = wide >= 10, height = names ? 250 : 150, floor = names ? 130 : 140;
-  const width = Math.max(300, 60 + wide * list.length), made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Rows allocated to each learner" });
+  const width = Math.max(300, 60 + wide * list.length), made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Rows allocated to each learner; the column Rows of the ranking has the numbers" });
   made.style.width = `${width}px`;
   made.append(draw("text", { x: 52, y: 14, "text-anchor": "end" }, count(most)), draw("line", { x1: 56, x2: width, y1: floor, y2: floor, class: "g" }));
   list.forEach((x, place) => {
@@ -244,13 +248,13 @@ function drawLog() {
   $("older").hidden = decisions.length <= LINES || Boolean($("older").dataset.all);
   const log = $("log"), newest = Number(log.dataset.newest || 0), oldest = Number(log.dataset.oldest || 0);
   const line = (one) => { const li = make("li", undefined, { value: one.number }); li.append(make("time", time(one.clock)), make("span", one.words)); return li; };
-  if (!newest || !some.length || some[0].number < oldest || newest > decisions.length) log.replaceChildren(...some.map(line).reverse());
+  if (!newest || !some.length || some[0].number < oldest || newest > some[some.length - 1].number) log.replaceChildren(...some.map(line).reverse());
   else { for (const one of some) if (one.number > newest) log.prepend(line(one)); while (log.children.length > some.length) log.lastChild.remove(); }
-  log.dataset.newest = decisions.length;
+  log.dataset.newest = some.length ? some[some.length - 1].number : "";
   log.dataset.oldest = some.length ? some[0].number : 0;
 }
 function drawWords() {
-  const sentences = head.certificate || [], over = ["finished", "stopped"].includes(head.state);
+  const sentences = head.certificate || [], over = ["finished", "stopped"].includes(head.state) || document.body.classList.contains("report");
   $("ending").hidden = !over;
   if (over) $("certificate").replaceChildren(...(head.selected ? [make("p", `${head.selected} is selected.`)] : []), ...sentences.map((words) => make("p", words)));
   const names = Object.keys(misbehaved), list = make("ul");
@@ -262,12 +266,17 @@ function drawWords() {
 // One learner, or several beside each other
 function detail(names) {
   shown = names;
+  drawnDetail = "";
   $("detail-h").textContent = names.join(", ");
   drawDetail();
   if (!$("detail").open) $("detail").showModal();
 }
+let drawnDetail = "";
 function drawDetail() {
   if (!shown) return;
+  const now = JSON.stringify([shown.map((name) => learners.get(name)), head.state, range]);
+  if (now === drawnDetail) return; // or a button would vanish under a finger
+  drawnDetail = now;
   const list = shown.map((name) => learners.get(name)).filter(Boolean), parts = [chart(list, 800, 330, true)];
   if (list.length === 1) {
     const x = list[0], acts = make("div", undefined, { class: "steer" }), going = ["running", "paused"].includes(head.state) && head.steerable;
@@ -287,10 +296,13 @@ function drawDetail() {
   } else parts.push(make("p", "Validation scores; lines differ by their dashes.", { class: "quiet" }));
   $("detail-body").replaceChildren(...parts);
 }
+$("close").onclick = () => $("detail").close();
 $("detail").addEventListener("close", () => { shown = null; });
 
 // Steering
-function ask(title, words, yes, field) {
+let asking = Promise.resolve(), busy = false;
+const ask = (...question) => (asking = asking.then(() => put(...question))); // one after the other
+function put(title, words, yes, field, careful) {
   return new Promise((resolve) => {
     $("ask-h").textContent = title; $("ask-words").textContent = words; $("ask-yes").textContent = yes;
     $("ask-field").replaceChildren(...(field ? [field] : []));
@@ -299,21 +311,27 @@ function ask(title, words, yes, field) {
     $("ask-no").onclick = () => done(null);
     $("ask").onclose = () => resolve(null);
     $("ask").showModal();
+    if (careful) $("ask-no").focus();
   });
 }
 async function steer(command, learner, words) {
-  if (words && !(await ask(`${command[0].toUpperCase()}${command.slice(1)}${learner ? ` ${learner}` : ""}?`, words, command[0].toUpperCase() + command.slice(1)))) return;
+  if (words && !(await ask(`${command[0].toUpperCase()}${command.slice(1)}${learner ? ` ${learner}` : ""}?`, words, command[0].toUpperCase() + command.slice(1), null, true))) return;
+  busy = true;
+  drawHead();
   try {
     const answer = await fetch("/steer", { method: "POST", headers: { "Content-Type": "application/json", "X-Token": token }, body: JSON.stringify({ command, learner: learner ?? null }) });
     const told = await answer.json();
     if (told.error) await ask("That was refused", told.error, "Very well");
     else if (!told.obeyed) await ask("No answer yet", "The run will take it up when it next looks.", "Very well");
   } catch (error) { await ask("No connection", "The command did not reach the run.", "Very well"); }
+  busy = false;
+  drawHead();
 }
 $("pause").onclick = () => steer(head.state === "paused" ? "resume" : "pause");
 $("stop").onclick = () => steer("stop", null, "The run ends now with the best learner so far, and what is being trained is lost. It can be resumed from the terminal.");
 $("add").onclick = async () => {
-  const answer = await fetch(`/addable?token=${encodeURIComponent(token)}`), names = await answer.json();
+  let names = {};
+  try { names = await (await fetch(`/addable?token=${encodeURIComponent(token)}`)).json(); } catch (error) { names = { error: "The page's server did not answer." }; }
   if (!Array.isArray(names) || !names.length) { await ask("Nothing to add", names.error || "Every learner of the portfolio is in the race.", "Very well"); return; }
   const choice = make("select", undefined, { "aria-label": "Learner" });
   choice.append(...names.map((name) => make("option", name, { value: name })));
@@ -328,6 +346,8 @@ $("older").onclick = () => { $("older").dataset.all = "1"; $("log").dataset.newe
 
 function drawSlowly() {
   dirty = false;
+  for (const name of stale) { if (rows.has(name)) fillRow(name); if (cards.has(name) && cards.get(name).isConnected) fillCard(name); }
+  stale.clear();
   drawTable(); drawCards(); drawAllocation(); drawLog(); drawWords(); drawDetail();
 }
 setInterval(() => { if (dirty && !document.hidden) drawSlowly(); }, 700);
@@ -352,5 +372,5 @@ function follow() {
   const source = new EventSource(`/events?token=${encodeURIComponent(token)}`);
   source.addEventListener("snapshot", (event) => take(JSON.parse(event.data), true));
   source.addEventListener("changes", (event) => take(JSON.parse(event.data), false));
-  source.onerror = () => setState("lost");
+  source.onerror = () => setState(source.readyState === 2 ? "gone" : "lost");
 }
