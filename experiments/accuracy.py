@@ -8,13 +8,13 @@ The paper's claim is a loss of 0.4 % on average at 16 times the speed.
 from __future__ import annotations
 
 from statistics import geometric_mean, mean, stdev
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from command import shown
 from replays import METHODS, PORTFOLIOS, common, grouped, markdown, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from replays import Curves, Replay
 
@@ -73,19 +73,53 @@ def _by_data(groups: Sequence[Sequence[Curves]]) -> str:
 
 
 def _by_strategy(groups: Sequence[Sequence[Curves]]) -> str:
-    rows = []
-    for method in METHODS:
-        of_data = [[one.replayed(method) for one in seeds] for seeds in groups]
-        rows.append((f"`{method}`", *_averages(of_data)))
-    return markdown(("Strategy", "Loss, mean", "Loss, worst data set", "Speed-up, mean", "Speed-up, geometric"), rows)
+    of_methods = {
+        method: _averages([[one.replayed(method) for one in seeds] for seeds in groups]) for method in METHODS
+    }
+    rows = [
+        (
+            f"`{method}`",
+            percent(each.loss, 2),
+            percent(each.worst, 2),
+            f"{each.speed_up:.1f}x",
+            f"{each.geometric:.1f}x",
+        )
+        for method, each in of_methods.items()
+    ]
+    header = ("Strategy", "Loss, mean", "Loss, worst data set", "Speed-up, mean", "Speed-up, geometric")
+    return f"{markdown(header, rows)}\n\n{_verdict(of_methods)}"
 
 
-def _averages(of_data: Sequence[Sequence[Replay]]) -> tuple[str, ...]:
+def _verdict(of_methods: Mapping[str, Averages]) -> str:
+    """Say plainly whether DAUB pays on these curves, and what is better."""
+    daub = of_methods["daub"]
+    pays = (
+        f"DAUB is {daub.geometric:.1f} times as fast as training everything, by the geometric mean."
+        if daub.geometric > 1
+        else "**DAUB does not pay here: it takes longer than training everything on so few rows.**"
+    )
+    better = [
+        f"`{method}`"
+        for method, each in of_methods.items()
+        if each.loss <= daub.loss and each.geometric >= daub.geometric and not method.startswith("daub")
+    ]
+    return pays + (f" Both faster and with less loss: {', '.join(better)}." if better else "")
+
+
+class Averages(NamedTuple):
     """Each data set counts once."""
+
+    loss: float
+    worst: float
+    speed_up: float
+    geometric: float
+
+
+def _averages(of_data: Sequence[Sequence[Replay]]) -> Averages:
     losses = [mean(replay.loss for replay in replays) for replays in of_data]
     speed_ups = [mean(replay.speed_up for replay in replays) for replays in of_data]
     geometric = geometric_mean(geometric_mean(replay.speed_up for replay in replays) for replays in of_data)
-    return percent(mean(losses), 2), percent(max(losses), 2), f"{mean(speed_ups):.1f}x", f"{geometric:.1f}x"
+    return Averages(mean(losses), max(losses), mean(speed_ups), geometric)
 
 
 if __name__ == "__main__":
