@@ -181,7 +181,7 @@ function chart(list, width, height, big) {
       made.append(draw("line", { x1: left, x2: width - 6, y1: Y(s), y2: Y(s), class: "g" }), draw("text", { x: left - 5, y: Y(s) + 3, "text-anchor": "end" }, s.toFixed(2)));
     }
     let last = -99;
-    for (const n of head.sizes.filter((n) => n >= first)) if (X(n) - last > 44 || n === N) { last = X(n); made.append(draw("text", { x: X(n), y: height - 8, "text-anchor": n === N ? "end" : "middle" }, count(n))); }
+    for (const n of head.sizes.filter((n) => n >= first)) if (n === N || (X(n) - last > 44 && X(N) - X(n) > 60)) { last = X(n); made.append(draw("text", { x: X(n), y: height - 8, "text-anchor": n === N ? "end" : "middle" }, count(n))); }
   }
   made.append(draw("line", { x1: X(N), x2: X(N), y1: 3, y2: height - bottom, class: "g" }));
   list.forEach((x, place) => {
