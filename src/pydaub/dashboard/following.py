@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pydaub.errors import PydaubError
 from pydaub.journal import MAGIC, is_held
@@ -13,8 +13,6 @@ from pydaub.story import Story
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-NOT_THE_SAME: Final = "The journal cannot be followed from here: "
 
 
 class Following:
@@ -87,7 +85,7 @@ class Following:
                 RecursionError,
                 OverflowError,
             ) as error:
-                self.trouble = f"{NOT_THE_SAME}{error}"
+                self.trouble = f"The journal cannot be followed from here: {error}"
                 return
 
     def snapshot(self) -> dict[str, Any]:
