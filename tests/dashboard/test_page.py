@@ -137,7 +137,8 @@ def test_curves_grow_and_it_survives_a_restart_of_the_page(race: Path, tab: Any)
         tab.goto(again.address)
         playwright.expect(tab.locator("#state")).to_contain_text("finished")
         assert tab.locator("#cards svg circle").count() > before
-        assert tab.locator("#allocation rect").count() == 4
+        assert (tab.locator("#allocation path.bar").get_attribute("d") or "").count("M") == 3
+        assert (tab.locator("#allocation path.won").get_attribute("d") or "").count("M") == 1
 
 
 def test_a_finished_run_can_be_sorted_searched_and_compared(tmp_path: Path, tab: Any) -> None:

@@ -3,6 +3,7 @@
 const $ = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token") || "";
 const SVG = "http://www.w3.org/2000/svg", CARDS = 60, LINES = 200, ROWS = 150;
+const DASHES = ["", "6 3", "2 3", "9 3 2 3", "1 4", "12 4", "6 3 2 3 2 3", "4 8", "12 3 1 3", "3 1"];
 const MARKS = { running: "▶", waiting: "…", bootstrapping: "◔", suspended: "–", failed: "✕", dropped: "⊘", selected: "★" };
 const COLUMNS = [
   ["name", "Learner", "l", (x) => x.name],
@@ -31,6 +32,7 @@ function make(tag, text, attributes = {}) {
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 }
+function setText(element, words) { if (element.textContent !== words) element.textContent = words; }
 function draw(tag, attributes, text) {
   const made = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -49,9 +51,7 @@ function take(news, whole) {
   for (const one of news.decisions) decisions.push(one);
   if (news.certificate) { head.certificate = news.certificate; misbehaved = news.misbehaved; }
   base = performance.now();
-  const before = String(range);
-  setRange();
-  for (const name of before !== String(range) ? learners.keys() : news.learners.map((one) => one.name)) stale.add(name);
+  for (const one of news.learners) stale.add(one.name);
   if (whole) for (const name of picked) if (!learners.has(name)) picked.delete(name);
   drawHead();
   dirty = true;
@@ -59,14 +59,14 @@ function take(news, whole) {
 }
 // One scale for all, so that curves compare. What lies far below the others (a negative r2, say) is drawn at the edge.
 function setRange() {
-  const values = [];
-  for (const one of learners.values()) for (const [, train, valid] of one.points) values.push(train, valid);
+  const before = String(range);
+  const values = Float64Array.from([...learners.values()].flatMap((one) => one.points.flatMap(([, train, valid]) => [train, valid]))).sort();
   if (!values.length) return;
-  values.sort((a, b) => a - b);
   const high = values[values.length - 1], tenth = values[Math.floor(values.length / 10)];
   const low = Math.max(values[0], high - 4 * (high - tenth) || values[0]), step = high - low > 2 ? (high - low) / 20 : 0.05;
   range = [Math.floor(low / step) * step, Math.ceil(high / step) * step];
   if (range[0] === range[1]) range[1] += step;
+  if (before !== String(range)) for (const name of learners.keys()) stale.add(name);
 }
 
 // The head
@@ -74,11 +74,12 @@ const STATES = { waiting: "waiting for the run to begin", running: "running", pa
 function setState(state, more) {
   $("state").dataset.state = state;
   const words = { running: "▶ ", paused: "❚❚ ", finished: "✓ ", stopped: "■ ", failed: "✕ ", killed: "✕ ", lost: "⚠ ", gone: "⚠ ", waiting: "… " }[state] + STATES[state] + (more ? ` (${more})` : "");
-  if ($("state").textContent !== words) $("state").textContent = words;
+  setText($("state"), words);
 }
 function drawHead() {
   setState(head.state, head.state === "stopped" ? head.reason : "");
-  if ($("trouble").textContent !== (head.trouble || "")) { $("trouble").textContent = head.trouble || ""; $("trouble").hidden = !head.trouble; }
+  setText($("trouble"), head.trouble || "");
+  $("trouble").hidden = !head.trouble;
   const going = head.state === "running" || head.state === "paused";
   $("pause").textContent = head.state === "paused" ? "Resume" : "Pause";
   $("pause").disabled = !going || busy;
@@ -99,13 +100,15 @@ function drawHead() {
     ["Leader", head.leader ? `${head.leader.name}: ${number(head.leader.valid)} with ${count(head.leader.size)} rows` : "none yet"],
     ["Running", head.running.length ? head.running.map(([name, size]) => `${name} ${count(size)}`).join(", ") : "nothing"],
   ];
-  $("facts").replaceChildren(...facts.map(([term, words]) => { const div = make("div"); div.append(make("dt", term), make("dd", words)); return div; }));
+  const there = $("facts").children;
+  if (!there.length) $("facts").append(...facts.map(([term]) => { const div = make("div"); div.append(make("dt", term), make("dd")); return div; }));
+  facts.forEach(([, words], place) => setText(there[place].lastChild, words));
   elapsed();
 }
 function elapsed() {
   const shownTime = $("facts").children[1];
   const going = ["running", "paused"].includes(head.state) && $("state").dataset.state !== "lost";
-  if (shownTime && going) shownTime.lastChild.textContent = time(head.elapsed + (performance.now() - base) / 1000);
+  if (shownTime && going) setText(shownTime.lastChild, time(head.elapsed + (performance.now() - base) / 1000));
 }
 setInterval(elapsed, 1000);
 
@@ -134,7 +137,7 @@ function fillRow(name) {
   row.className = x.size < head.full_size ? "part" : "";
   const share = x.size ? ` (${Math.round((100 * x.size) / head.full_size)} %)` : "";
   const texts = [count(x.size) + share, number(x.train), number(x.valid), x.valid === null ? "" : number(proportion() ? 1 - x.valid : -x.valid), number(x.bound), count(x.rows), time(x.seconds), `${MARKS[x.status] || ""} ${x.status}`, x.why || (Object.hasOwn(misbehaved, name) ? `curve: ${misbehaved[name]}` : "")];
-  texts.forEach((text, place) => { if (cells[place + 2].textContent !== text) cells[place + 2].textContent = text; });
+  texts.forEach((text, place) => setText(cells[place + 2], text));
 }
 function addRow(name) {
   const row = make("tr"), box = make("input", undefined, { type: "checkbox", "aria-label": `Compare ${name}` });
@@ -153,51 +156,67 @@ function drawTable() {
   for (const x of found) if (!rows.has(x.name)) addRow(x.name);
   arrange(body, found.map((x) => rows.get(x.name)));
   const words = every.length === found.length ? `${found.length} of ${learners.size}` : `the first ${found.length} of ${every.length}`;
-  if ($("count").textContent !== words) $("count").textContent = words;
+  setText($("count"), words);
   $("rows").hidden = every.length <= ROWS;
   $("rows").textContent = $("rows").dataset.all ? `Show the first ${ROWS}` : `Show all ${every.length}`;
 }
 
 // Bring elements into an order, and touch nothing that is in its place: with many learners that is what costs.
 function arrange(parent, wanted) {
-  const there = parent.children;
-  if (there.length === wanted.length && wanted.every((one, place) => there[place] === one)) return;
-  const focus = document.activeElement, top = parent.parentElement.scrollTop;
-  parent.replaceChildren(...wanted);
-  parent.parentElement.scrollTop = top;
-  if (focus && parent.contains(focus)) focus.focus({ preventScroll: true });
+  const focus = document.activeElement, top = parent.parentElement.scrollTop, keep = new Set(wanted);
+  for (const one of [...parent.children]) if (!keep.has(one)) one.remove();
+  let here = parent.firstElementChild;
+  for (const one of wanted) {
+    if (here && one === here.nextElementSibling) { here.remove(); here = one; } // it moves further down
+    if (one === here) here = here.nextElementSibling;
+    else parent.insertBefore(one, here);
+  }
+  if (parent.parentElement.scrollTop !== top) parent.parentElement.scrollTop = top;
+  if (focus !== document.activeElement && parent.contains(focus)) focus.focus({ preventScroll: true });
 }
 
 // The curves
 function chart(list, width, height, big) {
-  const N = head.full_size, first = Math.min(...list.map((x) => (x.points[0] ? x.points[0][0] : N)), N), left = big ? 44 : 4, bottom = big ? 26 : 4;
-  const X = (n) => left + ((width - left - 6) * Math.log(n / first)) / (Math.log(N / first) || 1);
+  const N = head.full_size, first = Math.min(...list.map((x) => (x.points[0] ? x.points[0][0] : N)), N), left = big ? 44 : 4, bottom = big ? 26 : 4, right = list.length > 1 ? 190 : 6;
+  const X = (n) => left + ((width - left - right) * Math.log(n / first)) / (Math.log(N / first) || 1);
   const Y = (s) => 5 + (height - bottom - 10) * (1 - (s - range[0]) / (range[1] - range[0]));
-  const at = (n, s) => `${X(n).toFixed(1)},${Math.max(2, Math.min(height - 2, Y(s))).toFixed(1)}`;
+  const at = (n, s) => `${X(n).toFixed(1)},${Math.max(2, Math.min(height - bottom, Y(s))).toFixed(1)}`;
   const made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": list.map(describe).join("; ") });
   if (big) {
-    for (let part = 0; part <= 4; part++) {
-      const s = range[0] + ((range[1] - range[0]) * part) / 4;
-      made.append(draw("line", { x1: left, x2: width - 6, y1: Y(s), y2: Y(s), class: "g" }), draw("text", { x: left - 5, y: Y(s) + 3, "text-anchor": "end" }, s.toFixed(2)));
+    const rough = (range[1] - range[0]) / 5, power = 10 ** Math.floor(Math.log10(rough)), step = power * [1, 2, 5, 10].find((x) => x * power >= rough * 0.999);
+    for (let s = Math.ceil(range[0] / step - 1e-9) * step; s <= range[1] + step / 1e6; s += step) {
+      made.append(draw("line", { x1: left, x2: width - right, y1: Y(s), y2: Y(s), class: "g" }), draw("text", { x: left - 5, y: Y(s) + 3, "text-anchor": "end" }, s.toFixed(Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))))));
     }
     let last = -99;
     for (const n of head.sizes.filter((n) => n >= first)) if (n === N || (X(n) - last > 44 && X(N) - X(n) > 60)) { last = X(n); made.append(draw("text", { x: X(n), y: height - 8, "text-anchor": n === N ? "end" : "middle" }, count(n))); }
   }
   made.append(draw("line", { x1: X(N), x2: X(N), y1: 3, y2: height - bottom, class: "g" }));
   list.forEach((x, place) => {
-    const style = list.length > 1 ? ` ${["", "6 3", "2 3", "9 3 2 3", "1 4"][place % 5]}` : "";
+    const several = list.length > 1, hue = several ? ` h${place % DASHES.length}` : "";
     if (x.points.length) {
-      if (list.length === 1) made.append(draw("polyline", { points: x.points.map(([n, t]) => at(n, t)).join(" "), class: "t" }));
-      const line = draw("polyline", { points: x.points.map(([n, , v]) => at(n, v)).join(" "), class: "v" });
-      if (list.length > 1) { line.setAttribute("stroke-dasharray", style.trim()); const [n, , v] = x.points[x.points.length - 1]; made.append(draw("text", { x: Math.min(X(n) + 4, width - 90), y: Y(v) - 5 }, x.name)); }
+      if (!several) made.append(draw("polyline", { points: x.points.map(([n, t]) => at(n, t)).join(" "), class: "t" }));
+      const line = draw("polyline", { points: x.points.map(([n, , v]) => at(n, v)).join(" "), class: `v${hue}` });
+      if (several) line.setAttribute("stroke-dasharray", DASHES[place % DASHES.length]);
       made.append(line);
-      x.corrected.forEach((s, i) => made.append(draw("circle", { cx: X(x.points[i][0]).toFixed(1), cy: Math.max(2, Math.min(height - 2, Y(s))).toFixed(1), r: big ? 3.4 : 2.2, class: "c" })));
+      for (const [n, , v] of x.points) if (v < range[0]) made.append(draw("text", { x: X(n) - 3, y: height - bottom - 2, class: "off" }, "▾"));
+      x.corrected.forEach((s, i) => made.append(draw("circle", { cx: X(x.points[i][0]).toFixed(1), cy: Math.max(2, Math.min(height - bottom, Y(s))).toFixed(1), r: big ? 3.4 : 2.2, class: `c${hue}` })));
       const [n] = x.points[x.points.length - 1];
-      if (x.bound !== null && n < N) made.append(draw("polyline", { points: `${at(n, x.corrected[x.corrected.length - 1])} ${at(N, x.bound)}`, class: "b" }));
+      if (x.bound !== null && n < N && !several) made.append(draw("polyline", { points: `${at(n, x.corrected[x.corrected.length - 1])} ${at(N, x.bound)}`, class: "b" }));
     }
-    for (const [n, , v] of x.ahead) made.append(draw("rect", { x: X(n) - 3, y: Y(v) - 3, width: 6, height: 6, class: "a" }));
+    if (!several) for (const [n, , v] of x.ahead) made.append(draw("rect", { x: X(n) - 3, y: Math.min(height - bottom, Y(v)) - 3, width: 6, height: 6, class: "a" }));
   });
+  if (list.length > 1) nameLines(made, list.filter((x) => x.points.length), X, (s) => Math.min(height - bottom, Y(s)), width - right + 4, height - 4);
   return made;
+}
+// The names beside their lines, pushed apart where they would lie on each other, each with a thread to its line's end.
+function nameLines(made, list, X, Y, left, floor) {
+  const ends = list.map((x) => { const [n, , v] = x.points[x.points.length - 1]; return { x, n, y: Y(v), at: Math.max(10, Y(v) + 3) }; }).sort((a, b) => a.y - b.y);
+  ends.forEach((end, place) => { if (place) end.at = Math.max(end.at, ends[place - 1].at + 13); });
+  for (let place = ends.length - 1, most = floor; place >= 0; place--, most = ends[place + 1].at - 13) ends[place].at = Math.min(ends[place].at, most);
+  for (const { x, n, y, at } of ends) {
+    made.append(draw("line", { x1: X(n), y1: y, x2: left + 6, y2: at - 3, class: "thread" }));
+    made.append(draw("text", { x: left + 9, y: at }, x.name.length > 28 ? `${x.name.slice(0, 27)}…` : x.name));
+  }
 }
 function describe(x) {
   if (!x.points.length) return `${x.name}: nothing measured yet`;
@@ -221,24 +240,25 @@ function drawCards() {
   $("more").textContent = all ? `Show ${CARDS}` : `Show all ${found.length}`;
 }
 
-// Rows allocated: Figure 2 of the paper, live
-let drawnAt = 0;
+// Rows allocated: Figure 2 of the paper, live. All bars of a kind are one path: a thousand elements would be slow.
 function drawAllocation() {
-  if (learners.size > 100 && head.state === "running" && performance.now() - drawnAt < 4000) { dirty = true; return; }
-  drawnAt = performance.now();
   const list = [...learners.values()].sort((a, b) => (a.valid === null) - (b.valid === null) || b.valid - a.valid || b.rows - a.rows), most = Math.max(1, ...list.map((x) => x.rows));
-  const wide = Math.max(3, Math.min(26, 1100 / Math.max(1, list.length))), names = wide >= 10, height = names ? 250 : 150, floor = names ? 130 : 140;
-  const width = Math.max(300, 60 + wide * list.length), made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Rows allocated to each learner; the column Rows of the ranking has the numbers" });
+  const wide = Math.max(3, Math.min(26, 1100 / Math.max(1, list.length))), names = wide >= 10, height = names ? 250 : 150, floor = names ? 130 : 140, width = Math.max(300, 60 + wide * list.length);
+  const made = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Rows allocated to each learner; the column Rows of the ranking has the numbers" });
+  const paths = { bar: "", won: "", bad: "" };
   made.style.width = `${width}px`;
   made.append(draw("text", { x: 52, y: 14, "text-anchor": "end" }, count(most)), draw("line", { x1: 56, x2: width, y1: floor, y2: floor, class: "g" }));
   list.forEach((x, place) => {
-    const tall = ((floor - 10) * x.rows) / most, left = 58 + place * wide;
-    const bar = draw("rect", { x: left, y: floor - tall, width: Math.max(1.5, wide - 2), height: Math.max(tall, 0.5), class: x.status === "selected" ? "bar won" : x.status === "failed" ? "bad" : "bar" });
-    bar.append(draw("title", {}, `${x.name}: ${count(x.rows)} rows, ${x.status}`));
-    bar.onclick = () => detail([x.name]);
-    made.append(bar);
-    if (names) made.append(draw("text", { x: 0, y: 0, transform: `translate(${left + wide / 2 + 2} ${floor + 6}) rotate(60)` }, x.name.length > 20 ? `${x.name.slice(0, 19)}…` : x.name));
+    const tall = Math.max(0.5, ((floor - 10) * x.rows) / most), left = 58 + place * wide, across = Math.max(1.5, wide - 2);
+    paths[x.status === "selected" ? "won" : x.status === "failed" ? "bad" : "bar"] += `M${left.toFixed(1)} ${floor}v${-tall.toFixed(1)}h${across.toFixed(1)}v${tall.toFixed(1)}z`;
+    if (names) made.append(draw("text", { transform: `translate(${left + wide / 2 + 2} ${floor + 6}) rotate(60)` }, x.name.length > 20 ? `${x.name.slice(0, 19)}…` : x.name));
   });
+  for (const [kind, d] of Object.entries(paths)) made.append(draw("path", { d, class: kind }));
+  const under = (event) => { const { left, width: drawn } = made.getBoundingClientRect(); return list[Math.floor((((event.clientX - left) * width) / drawn - 58) / wide)]; };
+  const title = draw("title", {});
+  made.append(title);
+  made.onmousemove = (event) => { const x = under(event); title.textContent = x ? `${x.name}: ${count(x.rows)} rows, ${x.status}` : ""; };
+  made.onclick = (event) => { const x = under(event); if (x) detail([x.name]); };
   $("allocation").replaceChildren(made);
 }
 
@@ -254,13 +274,15 @@ function drawLog() {
   log.dataset.oldest = some.length ? some[0].number : 0;
 }
 function drawWords() {
-  const sentences = head.certificate || [], over = ["finished", "stopped"].includes(head.state) || document.body.classList.contains("report");
+  const audited = (words) => words.startsWith("The assumptions"), sentences = head.certificate || [], over = ["finished", "stopped"].includes(head.state) || document.body.classList.contains("report");
   $("ending").hidden = !over;
-  if (over) $("certificate").replaceChildren(...(head.selected ? [make("p", `${head.selected} is selected.`)] : []), ...sentences.map((words) => make("p", words)));
+  if (over) $("certificate").replaceChildren(...(head.selected ? [make("p", `${head.selected} is selected.`)] : []), ...sentences.filter((words) => !audited(words)).map((words) => make("p", words)));
   const names = Object.keys(misbehaved), list = make("ul");
   for (const name of names) { const li = make("li"), open = make("button", name, { type: "button", class: "link" }); open.onclick = () => detail([name]); li.append(open, document.createTextNode(`: ${misbehaved[name]}`)); list.append(li); }
-  const audit = sentences.filter((words) => words.startsWith("The assumptions"));
-  $("audit").replaceChildren(...(audit.length ? audit : ["Nothing can be said before a learner has three sizes."]).map((words) => make("p", words)), list);
+  const audit = sentences.filter(audited), rest = make("details");
+  rest.open = $("audit").querySelector("details")?.open ?? false;
+  rest.append(make("summary", `Curves that did not behave: ${names.length}`), list);
+  $("audit").replaceChildren(...(audit.length ? audit : ["Nothing can be said before a learner has three sizes."]).map((words) => make("p", words)), ...(names.length ? [rest] : []));
 }
 
 // One learner, or several beside each other
@@ -293,7 +315,7 @@ function drawDetail() {
     const history = make("ol");
     for (const one of decisions) if (one.learner === x.name) { const li = make("li"); li.append(make("time", `${time(one.clock)} `), make("span", one.words)); history.append(li); }
     parts.push(make("h2", "History"), history);
-  } else parts.push(make("p", "Validation scores; lines differ by their dashes.", { class: "quiet" }));
+  } else parts.push(make("p", "Validation scores; a thin line leads from a name to the end of its curve.", { class: "quiet" }));
   $("detail-body").replaceChildren(...parts);
 }
 $("close").onclick = () => $("detail").close();
@@ -346,9 +368,11 @@ $("older").onclick = () => { $("older").dataset.all = "1"; $("log").dataset.newe
 
 function drawSlowly() {
   dirty = false;
+  setRange();
   for (const name of stale) { if (rows.has(name)) fillRow(name); if (cards.has(name) && cards.get(name).isConnected) fillCard(name); }
   stale.clear();
-  drawTable(); drawCards(); drawAllocation(); drawLog(); drawWords(); drawDetail();
+  drawTable(); drawCards(); drawDetail();
+  setTimeout(() => { drawAllocation(); drawLog(); drawWords(); }); // in a task of its own: the page stays smooth
 }
 setInterval(() => { if (dirty && !document.hidden) drawSlowly(); }, 700);
 document.addEventListener("visibilitychange", () => { if (dirty && !document.hidden) drawSlowly(); });
