@@ -15,17 +15,8 @@ A download that was broken off goes on where it was.
 from __future__ import annotations
 
 import argparse
-import bz2
-import gzip
-import hashlib
-import http.client
 import json
 import sys
-import tarfile
-import urllib.error
-import urllib.request
-import zipfile
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,44 +24,21 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
+from published import LIBSVM, ROWS, TARGET, File, checksum, download, draw, from_openml, read_rows, verify
 
-from pydaub.data import Source, read
+from pydaub.data import read
 from pydaub.data.openml import PREFIX
 from pydaub.data.synthetic import PAPER_ROWS
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 HERE: Final = Path(__file__).parent
 KEPT: Final = HERE / "data"  # what was made from published files; not committed
 COPIES: Final = HERE.parent.parent / "shared" / "data"  # smaller copies, where a person has them beside the checkout
-ROWS: Final = 55_000
-SEED: Final = 2016
-TARGET: Final = "target"
-BLOCK: Final = 1 << 24
 UCI: Final = "https://archive.ics.uci.edu/ml/machine-learning-databases"
-LIBSVM: Final = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
-
-
-@dataclass(frozen=True)
-class File:
-    """What a file must hold. `label` is the place of its label; `member` the end of a name within an archive."""
-
-    address: str
-    rows: int
-    features: int
-    classes: int
-    label: int = -1
-    sha256: str | None = None
-    member: str = ""
-
-    @property
-    def name(self) -> str:
-        """The file's name as it is published."""
-        return self.address.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True)
@@ -214,7 +182,7 @@ def source(name: str, kept: Path = KEPT, copies: Path = COPIES) -> tuple[str, st
     drawn = kept / f"{name}.copy.parquet"
     if not drawn.is_file():
         frame = pd.read_parquet(copies / copy.address)
-        _write(drawn, _drawn(frame), _verified(frame, copy, copies / copy.address))
+        _write(drawn, draw(frame), verify(frame, copy, copies / copy.address))
     return str(drawn), words
 
 
@@ -242,185 +210,20 @@ def keep(name: str, path: str | Path, kept: Path = KEPT) -> Path:
     if file is None:
         raise InputError(f"{name} must have a published file, got none. It has {wanted.copy and wanted.copy.address}.")
     if str(path).startswith(PREFIX):
-        whole = _openml(read(str(path)), path, file)
-        frame, rows, told = _drawn(whole), len(whole), str(path)
+        whole = from_openml(read(str(path)), path, file)
+        frame, rows, told = draw(whole), len(whole), str(path)
     else:
         path = Path(path)
-        told = f"{path.name} with SHA-256 {_checked(path, file)}"
-        frame, rows = _read(path, file)
+        told = f"{path.name} with SHA-256 {checksum(path, file)}"
+        frame, rows = read_rows(path, file)
     if rows != file.rows:
         raise InputError(f"{path} must hold {file.rows:,} rows, got {rows:,}. Fetch it again.")
     if wanted.derived:
         frame[TARGET] = wanted.derived(frame[TARGET].to_numpy())
-    _verified(frame, replace(file, rows=len(frame)), path)
+    verify(frame, replace(file, rows=len(frame)), path)
     target = kept / f"{name}.parquet"
     _write(target, frame, {"file": told, "rows": rows})
     return target
-
-
-def _checked(path: Path, file: File) -> str:
-    """Return the checksum of a file, which must be the known one if it is the file that is published."""
-    if not path.is_file():
-        raise InputError(f"`--file` must be the file that {file.address} gives, got no such file: {path}.")
-    with path.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    if path.name == file.name and file.sha256 not in {None, digest}:
-        raise InputError(f"{path} must have the SHA-256 {file.sha256}, got {digest}. Fetch it again.")
-    return digest
-
-
-def download(address: str, folder: Path) -> Path:
-    """Fetch a file, going on where an earlier try was broken off, and show how far it is."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / address.rsplit("/", 1)[-1]
-    if path.is_file():
-        return path
-    part = path.with_name(f"{path.name}.part")
-    have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})  # noqa: S310
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  # the addresses above
-            resumed = answer.status == http.client.PARTIAL_CONTENT
-            total = int(answer.headers.get("Content-Length", 0)) + (have if resumed else 0)
-            with part.open("ab" if resumed else "wb") as file:
-                while block := answer.read(BLOCK):
-                    file.write(block)
-                    print(f"\r{path.name}: {file.tell() / 1e6:,.0f} of {total / 1e6:,.0f} MB", end="", file=sys.stderr)
-        print(file=sys.stderr)
-    except (OSError, http.client.HTTPException) as error:
-        if isinstance(error, urllib.error.HTTPError) and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-            if error.headers.get("Content-Range", "").endswith(f"/{have}"):  # all of it is there already
-                part.rename(path)
-                return path
-            part.unlink()
-        reason = getattr(error, "reason", None) or error
-        advice = "The same command goes on where it was; or give a file that you have with --file."
-        raise InputError(f"{address} must be reachable, got: {reason}. {advice}") from None
-    if total and part.stat().st_size < total:
-        raise InputError(f"{address} must be fetched whole, got {part.stat().st_size:,} of {total:,} bytes. Go on.")
-    part.rename(path)
-    return path
-
-
-def _read(path: Path, file: File) -> tuple[pd.DataFrame, int]:
-    """Return drawn rows of a published file, and how many it has."""
-    if path.suffix in {".arff", ".parquet"}:
-        found = _openml(read(path), path, file)
-        return _drawn(found), len(found)
-    if file.address.startswith(LIBSVM):
-        found = read_libsvm(path, file.features)
-        return _drawn(found), len(found)
-    chosen = np.sort(np.random.default_rng(SEED).choice(file.rows, min(ROWS, file.rows), replace=False))
-    drawn, rows = [], 0
-    for batch in _batches(path, file):
-        first, last = np.searchsorted(chosen, [rows, rows + batch.num_rows])
-        drawn.append(batch.take(pa.array(chosen[first:last] - rows)))
-        rows += batch.num_rows
-    frame = pa.Table.from_batches(drawn).to_pandas() if drawn else pd.DataFrame(columns=["0"])
-    label = frame.pop(frame.columns[file.label])
-    frame = frame.set_axis(_names(frame.shape[1]), axis=1)
-    frame[TARGET] = label
-    return frame, rows
-
-
-def _openml(known: Source, where: object, file: File) -> pd.DataFrame:
-    """Return the rows of a file as OpenML has them: with a header, the label declared, or called so, or last."""
-    frame = known.rows
-    if not isinstance(frame, pd.DataFrame) or frame.shape[1] != file.features + 1:
-        raise InputError(f"{where} must have {file.features + 1} columns, got {frame.shape[1]}. Is it this data set?")
-    called = [name for name in frame.columns if name.lower() in {"class", "target", "label", "year"}]
-    label = known.label or (called[0] if len(called) == 1 else frame.columns[-1])
-    labels = frame[label]
-    if not pd.api.types.is_numeric_dtype(labels):
-        labels = pd.Series(labels.astype("category").cat.codes)
-    try:
-        features = frame.drop(columns=label).apply(pd.to_numeric)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{where} must have features that are numbers, got: {error}.") from None
-    return features.set_axis(_names(file.features), axis=1).assign(**{TARGET: labels})
-
-
-def read_libsvm(path: Path, features: int) -> pd.DataFrame:
-    """Return a LIBSVM file with its features counted from 1, as all of that collection are."""
-    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415  # a second, for one of the formats
-
-    try:
-        rows, labels = load_svmlight_file(str(path), zero_based=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path} must be a LIBSVM file, got: {error}. Fetch it again.") from None
-    if rows.shape[1] != features:
-        raise InputError(f"{path} must have {features} features, got {rows.shape[1]}. Fetch it again.")
-    frame = pd.DataFrame(rows.toarray(), columns=_names(features))
-    frame[TARGET] = labels
-    return frame
-
-
-def _batches(path: Path, file: File) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of comma-separated text without a header, packed or not, a block at a time."""
-    names = [str(place) for place in range(file.features + 1)]
-    with ExitStack() as stack:
-        stream = _unpacked(path, file.member, stack)
-        try:
-            yield from pyarrow.csv.open_csv(
-                stream,
-                read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
-                convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64())),
-            )
-        except (pa.ArrowInvalid, OSError, EOFError) as error:
-            raise InputError(f"{path} must be numbers in {len(names)} columns, got: {error}. Fetch it again.") from None
-
-
-def _unpacked(path: Path, member: str, stack: ExitStack) -> Any:  # noqa: ANN401  # whichever kind of file
-    """Return the text in a file, whichever way it is packed."""
-    try:
-        if zipfile.is_zipfile(path):
-            archive = stack.enter_context(zipfile.ZipFile(path))
-            name = _member(archive.namelist(), member, path)
-            inside = stack.enter_context(archive.open(name))  # which may be packed itself, as UCI does now
-            return stack.enter_context(gzip.open(inside)) if name.endswith(".gz") else inside
-        if tarfile.is_tarfile(path):
-            tar = stack.enter_context(tarfile.open(path))  # noqa: SIM115  # the stack closes it
-            inner = tar.extractfile(_member(tar.getnames(), member, path))
-            if inner is None:
-                raise InputError(f"{path} must hold a file that ends in {member}, got a folder.")
-            return stack.enter_context(inner)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f"{path} must be a whole archive, got: {error}. Fetch it again.") from None
-    with path.open("rb") as file:
-        start = file.read(3)
-    if start.startswith(b"\x1f\x8b"):
-        return stack.enter_context(gzip.open(path))
-    return stack.enter_context(bz2.open(path) if start == b"BZh" else path.open("rb"))
-
-
-def _member(names: list[str], end: str, path: Path) -> str:
-    files = [name for name in names if not name.endswith("/") and not Path(name).name.startswith(".")]
-    found = [name for name in files if name.endswith(end)]
-    if len(found) != 1:
-        wanted = f"one file that ends in {end}" if end else "one file"
-        raise InputError(f"{path} must hold {wanted}, got {len(found)}. Unpack it and name the right one with --file.")
-    return found[0]
-
-
-def _names(features: int) -> list[str]:
-    return [f"x{place}" for place in range(1, features + 1)]
-
-
-def _drawn(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return at most ROWS rows, in an order of chance."""
-    return frame.sample(min(ROWS, len(frame)), random_state=SEED)
-
-
-def _verified(frame: pd.DataFrame, file: File, path: object) -> dict[str, Any]:
-    """Return what was found to be as it should, or refuse the file."""
-    found = (len(frame), frame.shape[1] - 1, frame[TARGET].nunique() if TARGET in frame else 0)
-    wanted = (file.rows, file.features, file.classes)
-    if found != wanted:
-        words = "{:,} rows, {} features and {} classes"
-        raise InputError(f"{path} must have {words.format(*wanted)}, got {words.format(*found)}.")
-    if frame.isna().to_numpy().any():
-        raise InputError(f"{path} must have no gaps, got some. Fetch it again.")
-    return {"file": file.name, "rows": len(frame)}
 
 
 def _write(path: Path, frame: pd.DataFrame, about: dict[str, Any]) -> None:

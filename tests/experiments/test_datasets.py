@@ -17,8 +17,10 @@ from typing import Any
 import datasets
 import numpy as np
 import pandas as pd
+import published
 import pytest
-from datasets import COPIES, DATA_SETS, DataSet, File, download, keep, present, source
+from datasets import COPIES, DATA_SETS, DataSet, keep, present, source
+from published import File, download
 
 from pydaub.data import load
 from pydaub.errors import InputError
@@ -81,7 +83,7 @@ def test_the_label_may_be_the_last_column(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_a_libsvm_file_counts_its_features_from_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    file = File(f"{datasets.LIBSVM}/tiny.bz2", ROWS, 3, 3, 0)
+    file = File(f"{published.LIBSVM}/tiny.bz2", ROWS, 3, 3, 0)
     monkeypatch.setitem(datasets.DATA_SETS, "tiny", DataSet("tiny", "Tiny", "tests", file))
     lines = "".join(f"{row % 3 + 1} 1:{row} 3:{row / 8}\n" for row in range(ROWS))
     frame = pd.read_parquet(keep("tiny", packed(tmp_path / "tiny.bz2", lines.encode()), tmp_path / "kept"))
@@ -156,11 +158,11 @@ def test_of_a_larger_file_a_uniform_draw_is_kept(
     tmp_path: Path,
 ) -> None:
     path = packed(tmp_path / "tiny.csv.gz", text())
-    monkeypatch.setattr(datasets, "ROWS", 60)
-    monkeypatch.setattr(datasets, "BLOCK", 256)  # so that the file comes in many blocks
+    monkeypatch.setattr(published, "ROWS", 60)
+    monkeypatch.setattr(published, "BLOCK", 256)  # so that the file comes in many blocks
     times = np.zeros(ROWS)
     for seed in range(40):
-        monkeypatch.setattr(datasets, "SEED", seed)
+        monkeypatch.setattr(published, "SEED", seed)
         rows = pd.read_parquet(keep("tiny", path, tmp_path / "kept"))["x1"]
         assert len(rows) == len(set(rows)) == 60
         times[list(rows)] += 1
@@ -188,7 +190,7 @@ def test_the_smaller_copies_are_what_the_table_says(name: str, tmp_path: Path) -
     path, words = source(name, tmp_path, COPIES)
     assert copy.address in words
     frame = pd.read_parquet(path)
-    assert frame.shape == (min(copy.rows, datasets.ROWS), copy.features + 1)
+    assert frame.shape == (min(copy.rows, published.ROWS), copy.features + 1)
     assert frame["target"].nunique() == copy.classes
     assert name in present(tmp_path, COPIES)
 
