@@ -46,7 +46,7 @@ def test_a_report_is_one_file_and_names_in_it_are_never_markup(tmp_path: Path) -
     assert [one["name"] for one in story["learners"]] == ["tree", EVIL, "failing"]
     assert story["header"]["state"] == "finished"
     assert set(story["about"]) == {"Failures", "Asked for", "Settings", "Versions"}
-    assert "onerror" in story["about"]["Failures"]["1"]
+    assert "onerror" in story["about"]["Failures"]["1."]
     assert story["about"]["Versions"]["scikit-learn"]
     assert "<td>tree</td>" in text, "also for who runs no scripts"
 
@@ -54,7 +54,7 @@ def test_a_report_is_one_file_and_names_in_it_are_never_markup(tmp_path: Path) -
     assert plots.code == 0, plots.err
     assert [Path(line).name for line in plots.out.split()] == ["figure1.svg", "figure2.svg", "curves.svg"]
     assert "got 'gif'" in refused("plot", folder, "--formats", "gif")
-    assert "got none" in refused("plot", folder, "--formats", ",")
+    assert "got ','" in refused("plot", folder, "--formats", ",")
     assert "must be a file that can be written" in refused("report", folder, "--out", tmp_path / "no" / "such.html")
     assert "must be the folder of a run" in refused("report", tmp_path)
     assert "must be the folder of a run" in refused("plot", tmp_path)

@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path, made: RunFolder, place: str) ->
 @pytest.mark.parametrize("place", ["nowhere", "x.csv", "."])
 def test_what_is_no_run(tmp_path: Path, made: RunFolder, place: str) -> None:
     assert made
-    with pytest.raises(InputError, match=r"must be the folder of a run, got one without run\.json"):
+    with pytest.raises(InputError, match="must be the folder of a run, got "):
         RunFolder(tmp_path / place)
 
 

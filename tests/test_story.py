@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from pydaub import (
     Daub,
     Evaluated,
     Failure,
+    Halving,
     Journal,
     JournalError,
     Measurement,
@@ -37,7 +39,10 @@ from pydaub.view import result_of
 from tables import random_schedule, random_table
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
-STATUSES = {"selected", "failed", "dropped", "running", "bootstrapping", "suspended", "waiting"}
+STATUSES = {
+    *("selected", "failed", "dropped", "running", "bootstrapping", "suspended", "waiting"),
+    *("knocked out", "not selected", "interrupted"),
+}
 
 
 def journalled(kind: type[Strategy], seed: int, path: Path) -> tuple[Result, list[Event]]:
@@ -138,6 +143,30 @@ def test_decisions_are_told_in_plain_words() -> None:
     ]
     assert story.state == "finished"
     assert story.statuses() == {"good": "selected", "fair": "suspended"}
+    assert story.summary[0] == "Selected good: score 0.6000 on all 80 training rows."
+
+
+def test_the_selected_is_shown_with_its_score_on_all_rows_however_high_it_was_before() -> None:
+    story = bootstrapped()
+    tell(story, "good", 80, Measurement(0.9, 0.52, 1.0), 7.0)
+    assert story.header()["leader"] == {"name": "good", "valid": 0.54, "size": 40}
+    story.take(Selected("good"))
+    assert story.header()["leader"] == {"name": "good", "valid": 0.52, "size": 80}
+
+
+def test_who_was_knocked_out_does_not_wait_and_nobody_waits_at_the_end() -> None:
+    story = Story(100, held=True)
+    story.take(Started(Halving(["best", "good", "fair", "bad"], Schedule(SIZES)).settings))
+    scores = {"best": 0.8, "good": 0.7, "fair": 0.6, "bad": 0.5}
+    while (asked := story.strategy.winner) is None:
+        allocation = deepcopy(story.strategy).ask()
+        assert allocation is not None
+        tell(story, allocation.learner, allocation.size, Measurement(0.9, scores[allocation.learner], 1.0), 1.0)
+        if story.state == "running" and allocation.size > SIZES[0]:
+            assert story.statuses()["bad"] == "knocked out"
+            assert story.statuses()["best"] == "waiting" or story.strategy.winner
+    story.take(Selected(asked))
+    assert story.statuses() == {"best": "selected", **dict.fromkeys(["good", "fair", "bad"], "not selected")}
 
 
 def test_statuses_and_states_follow_what_happens() -> None:
@@ -154,7 +183,7 @@ def test_statuses_and_states_follow_what_happens() -> None:
     story.take(Submitted(Allocation("good", 10)))
     assert story.statuses()["good"] == "running"
     story.held = False
-    assert (story.statuses()["good"], story.header()["running"]) == ("bootstrapping", [])
+    assert (story.statuses()["good"], story.header()["running"]) == ("interrupted", [])
     story.held = True
     story.take(Steered("pause", None, 1.0))
     assert story.state == "paused"

@@ -34,7 +34,8 @@ from cli.commands import (
 from pydaub import Allocation, Daub, Evaluated, Failure, Measurement, Schedule, Submitted
 from pydaub.records import Event
 from pydaub.run import Result, Step
-from pydaub.terminal import Display, counted, plain, print_columns, print_learners, print_run
+from pydaub.summary import counted
+from pydaub.terminal import Display, plain, print_columns, print_learners, print_run
 from pydaub.view import Picture
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

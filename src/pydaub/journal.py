@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+JOURNAL: Final = "journal.jsonl"  # what it is called in the folder of a run
 FORMAT: Final = 1
 PATIENCE: Final = 0.5  # seconds
 # Every journal begins with these bytes, so that no other file is ever taken for a torn journal and cut.

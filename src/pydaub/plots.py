@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from importlib.util import find_spec
 from itertools import cycle
+from statistics import quantiles
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
@@ -24,6 +26,8 @@ MARKERS: Final = "osv^D<>pX*"
 NEXT: Final = 3  # learners that are shown where nobody was ahead of the best
 MOST_CURVES: Final = 60  # in one picture
 DPI: Final = 110
+LINE_PARTS: Final = 16
+LONGEST_NAME: Final = 32
 
 
 def check_plots() -> None:
@@ -61,9 +65,9 @@ def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequenc
     axes.set_xlabel("training rows")
     axes.set_ylabel("validation score")
     first = f"{len(ahead)} that led before" if ahead else "the next ones: it led from the start"
-    axes.set_title(_literal(f"{title}: the best (thick) and {first}"), fontsize=10)
+    axes.set_title(_literal(f"{title}: {_short(best)} (thick) and {first}"), fontsize=10)
     axes.grid(alpha=0.3)
-    axes.legend(lines, [_literal(name) for name in (*others, best)], fontsize=8)  # also such as begin with _
+    axes.legend(lines, [_literal(_short(name)) for name in (*others, best)], fontsize=8)  # also such as begin with _
 
 
 def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
@@ -85,7 +89,7 @@ def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
             bar.set(hatch="///", facecolor="white", edgecolor="tab:red")
     axes.set_xticks(range(len(names)), [_literal(labels[name]) for name in names], rotation=90, fontsize=6)
     axes.set_xlim(-0.8, len(names) - 0.2)
-    axes.set_ylabel("rows allocated, all sizes together")
+    axes.set_ylabel("rows allocated")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.set_title(_literal(f"{title}; black: selected"), fontsize=10)
     axes.grid(axis="y", alpha=0.3)
@@ -112,7 +116,8 @@ def draw_story(story: Story, folder: Path, formats: Sequence[str] = FORMATS) -> 
         ranking.sort(key=lambda name: name != story.selected)
     by_score = sorted(told, key=lambda name: (name not in measured, -measured[name][-1][1] if name in measured else 0))
     labels = {
-        name: f"{name} {measured[name][-1][1]:.3f}" if name in measured else f"{name} (none)" for name in by_score
+        name: f"{_short(name)} {measured[name][-1][1]:.3f}" if name in measured else f"{_short(name)} (none)"
+        for name in by_score
     }
     rows = {name: one["rows"] for name, one in told.items()}
     failed = {name for name, one in told.items() if one["status"] == "failed"}
@@ -142,6 +147,13 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
     across = min(6, len(learners))
     down = -(-len(learners) // across)
     figure = _figure((2.3 * across, 1.8 * down + 0.5))
+    first = min(point[0] for one in learners for point in one["points"])
+    ticks = [
+        first,
+        *([middle] if first < (middle := int(round(math.sqrt(first * full_size), -2))) < full_size else []),
+        full_size,
+    ]
+    low = _floor([point[2] for one in learners for point in one["points"]])
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     for axes, one in zip(grid.flat, learners, strict=False):
         sizes = [point[0] for point in one["points"]]
@@ -151,19 +163,46 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
             sizes, one["corrected"], "o", color="tab:blue", markerfacecolor="white", markersize=3, label="corrected"
         )
         if one["bound"] is not None and sizes[-1] < full_size:
-            ends = ([sizes[-1], full_size], [one["corrected"][-1], one["bound"]])
-            axes.plot(*ends, "--", color="tab:purple", label="bound at all rows")
+            axes.plot(*_bound_line(one, sizes[-1], full_size), "--", color="tab:purple", label="bound up to all rows")
         axes.set_xscale("log")
-        axes.set_title(_literal(f"{one['name']} ({one['status']})"), fontsize=7)
+        axes.set_title(_literal(f"{_short(one['name'])} ({one['status']})"), fontsize=7)
+        axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
+        axes.minorticks_off()
         axes.tick_params(labelsize=6)
         axes.grid(alpha=0.3)
-    for axes in grid.flat[len(learners) :]:
-        axes.set_axis_off()
+    for place, axes in enumerate(grid.flat):
+        if place >= len(learners):
+            axes.set_axis_off()
+        elif place + across >= len(learners):  # the last of its column
+            axes.tick_params(labelbottom=True)
+        if place < len(learners) and (last := learners[place]["points"][-1][2]) < low:
+            axes.text(0.5, 0.08, f"below: {last:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
+    grid.flat[0].set_ylim(bottom=low)  # which all share
+    figure.supxlabel("training rows", fontsize=8)
+    figure.supylabel("score", fontsize=8)
     handles = {
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
     return _saved(figure, path)
+
+
+def _floor(scores: Sequence[float]) -> float:
+    """Return from where on scores are drawn: one that is far below the others would flatten them all."""
+    lower, middle, upper = quantiles(scores, n=4, method="inclusive") if len(scores) > 1 else (scores[0],) * 3
+    spread = max(upper - lower, (max(scores) - middle) / 4)
+    return max(min(scores), lower - 2.5 * spread) - 0.1 * spread if spread else min(scores) - 0.05
+
+
+def _bound_line(one: Mapping[str, Any], size: int, full_size: int) -> tuple[list[float], list[float]]:
+    """Return a bound's way to the full size: it grows in proportion to the rows, which a logarithm bends."""
+    rows = [size * (full_size / size) ** (part / LINE_PARTS) for part in range(LINE_PARTS + 1)]
+    last = one["corrected"][-1]
+    return rows, [last + (one["bound"] - last) * (n - size) / (full_size - size) for n in rows]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _literal(text: str) -> str:

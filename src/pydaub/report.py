@@ -45,6 +45,7 @@ class Report:
             "header": {**story.header(), "elapsed": story.clock, "trouble": ""},
             "learners": list(story.told().values()),
             "decisions": story.decisions,
+            "summary": story.summary,
             "certificate": claim.sentences if claim else [],
             "misbehaved": dict(claim.misbehaved) if claim else {},
             "about": self._facts(story),
@@ -60,7 +61,7 @@ class Report:
         return f'<iframe {frame} title="{escape(self.title)}" srcdoc="{escape(self.html)}"></iframe>'
 
     def _facts(self, story: Story) -> dict[str, dict[str, str]]:
-        failures = {str(number): way for number, way in enumerate(grouped(story.strategy.failures), start=1)}
+        failures = {f"{number}.": way for number, way in enumerate(grouped(story.strategy.failures), start=1)}
         settings = {name: value for name, value in story.settings.items() if name not in HIDDEN}
         parts = {"Failures": failures, "Settings": settings, **(self.about or {})}
         return {
@@ -73,13 +74,23 @@ def _words(value: Any) -> str:  # noqa: ANN401  # whatever a setting is
 
 
 def _unscripted(story: Story, claim: Certificate | None) -> str:
-    """Return the ranking and the certificate for who runs no scripts."""
-    lines = [f"<p>{escape(words)}</p>" for words in (claim.sentences if claim else [])]
+    """Return result, ranking and decisions for who runs no scripts."""
+    sentences = [*story.summary, *(claim.sentences if claim else [])]
+    told = sorted(story.told().values(), key=lambda one: one["points"][-1][:3:2] if one["points"] else [], reverse=True)
     rows = []
-    for name, one in story.told().items():
-        last = one["points"][-1] if one["points"] else None
-        cells = [name, f"{last[0]:,}", f"{last[1]:.4f}", f"{last[2]:.4f}"] if last else [name, "", "", ""]
-        rows.append("".join(f"<td>{escape(cell)}</td>" for cell in [*cells, one["status"], one["why"]]))
-    head = "".join(f"<th>{each}</th>" for each in ("Learner", "Size", "Training", "Validation", "Status", "Reason"))
+    for one in told:
+        size, train, valid, _ = one["points"][-1] if one["points"] else ("", "", "", "")
+        cells = [size, train, valid, one["bound"], one["rows"], one["seconds"], one["status"], one["why"]]
+        rows.append("".join(f"<td>{escape(_cell(cell))}</td>" for cell in [one["name"], *cells]))
+    titles = ("Learner", "Size", "Training", "Validation", "Bound", "Rows", "Seconds", "Status", "Remark")
+    head = "".join(f"<th>{title}</th>" for title in titles)
     table = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"{''.join(lines)}<table><tr>{head}</tr>{table}</table>"
+    log = "".join(f"<li>{escape(one['words'])}</li>" for one in story.decisions)
+    lines = "".join(f"<p>{escape(words)}</p>" for words in sentences)
+    return f'{lines}<div class="scroll all"><table><tr>{head}</tr>{table}</table></div><ol>{log}</ol>'
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return "" if value is None else value if isinstance(value, str) else f"{value:,}"

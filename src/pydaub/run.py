@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pydaub.engines import Engine
 
 TIMED: Final = (Evaluated, Stopped, Steered)
+BY_HAND: Final = "stopped by hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +319,7 @@ class _Run:
         self._note(Steered(command, learner, self._clock_before + self._engine.clock))
         self._answer(letter)
         if command == "stop":
-            raise _End("stopped by hand")
+            raise _End(BY_HAND)
         if command == "pause":
             self._paused_at = self._engine.clock
         elif command == "resume" and self._paused_at is not None:

@@ -27,12 +27,12 @@ from typing import Any, Final, get_origin, get_type_hints
 
 from pydaub.data import Prepared, Schema, Split, load
 from pydaub.errors import InputError
+from pydaub.journal import JOURNAL
 from pydaub.learners.weka.jar import jar
 
 ABOUT: Final = "run.json"
 RESULT: Final = "result.json"
 SCHEMA: Final = "schema.json"
-JOURNAL: Final = "journal.jsonl"
 PACKAGES: Final = (
     "pydaub",
     "scikit-learn",
@@ -102,7 +102,8 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not (path / ABOUT).is_file():
-            raise InputError(f"{path} must be the folder of a run, got one without {ABOUT}.")
+            got = f"one without {ABOUT}" if path.is_dir() else "a file" if path.exists() else "nothing there"
+            raise InputError(f"{path} must be the folder of a run, got {got}.")
         try:
             about = json.loads((path / ABOUT).read_text())
             known = {name.name for name in fields(Request)}

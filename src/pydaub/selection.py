@@ -20,13 +20,13 @@ from pydaub.engines.processes import NO_LIMITS, ProcessEngine, check_limits, cor
 from pydaub.engines.serial import SerialEngine
 from pydaub.errors import FitFailed, InputError, one_line
 from pydaub.evaluation import Task, evaluate, fitted_on
-from pydaub.journal import Journal
+from pydaub.journal import JOURNAL, Journal
 from pydaub.learners import built_in
 from pydaub.learners.weka.jar import jar
 from pydaub.records import Allocation, Failure, Measurement, Outcome, Started
 from pydaub.run import Result, Steering, run
 from pydaub.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact
-from pydaub.steering import Mailbox
+from pydaub.steering import STEERING, Mailbox
 from pydaub.strategies import STRATEGIES, Strategy
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pydaub.records import Event
 
 
-STEERING = "steering"  # the folder of a run in which commands are left
 SMALLEST_FIRST_SIZE = 20  # fewer rows tell nothing
 STEPS = (5, 4)  # from the first size to all rows where there are few
 
@@ -238,7 +237,7 @@ def _journal(folder: Path, settings: Mapping[str, Any]) -> Journal:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"`folder` must be one that can be written, got {folder}: {error.strerror}.") from None
-    return Journal(folder / "journal.jsonl", settings)
+    return Journal(folder / JOURNAL, settings)
 
 
 def _handed_over(task: Task, result: Result, bench: Any, where: Where, *, refit: bool) -> tuple[Any, str | None]:

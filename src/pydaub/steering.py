@@ -18,6 +18,7 @@ from uuid import uuid4
 from pydaub.errors import InputError
 from pydaub.records import Steered
 
+STEERING: Final = "steering"  # the folder of a run in which commands are left
 POLL_SECONDS: Final = 0.2  # how often a run looks, and who waits for its answer
 COMMAND: Final = ".command"
 ANSWER: Final = ".answer"

@@ -24,7 +24,8 @@ from pydaub.records import (
     Stopped,
     Submitted,
 )
-from pydaub.run import TIMED, Past, Result, best_so_far
+from pydaub.run import BY_HAND, TIMED, Past, Result, best_so_far
+from pydaub.summary import summary
 from pydaub.view import strategy_of
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Story:
                 self._forget_running(list(self.running))
             case Stopped(reason):
                 self.stopped, self.paused = reason, False
-                self._decided(f"The run stopped: {reason}.")
+                self._decided("The run stopped." if reason == BY_HAND else f"The run stopped: {reason}.")
                 self._forget_running(list(self.running))
 
     def _evaluated(self, allocation: Allocation, outcome: Outcome) -> None:
@@ -184,6 +185,11 @@ class Story:
         return "paused" if self.paused else "running"
 
     @property
+    def over(self) -> bool:
+        """Whether the run has come to an end of its own."""
+        return self.state in {"finished", "stopped", "failed"}
+
+    @property
     def result(self) -> Result:
         """The run as a result, whether it has ended or not."""
         chosen = Allocation(self.selected, self.full_size) if self.selected else None
@@ -214,7 +220,7 @@ class Story:
 
     def header(self) -> dict[str, Any]:
         """Return what stands above everything: state, progress, what was spent and saved, and who leads."""
-        learners, leader = self.strategy.learners, self.selected or self.leader
+        learners = self.strategy.learners
         return {
             "state": self.state,
             "reason": self.stopped,
@@ -233,10 +239,20 @@ class Story:
             "full_seconds": projected_seconds(self.outcomes.items(), learners, self.full_size),
             "running": [[allocation.learner, allocation.size] for allocation in self.running if self.held],
             "selected": self.selected,
-            "leader": {"name": leader, "valid": self._best[leader][0], "size": self._best[leader][1]}
-            if leader in self._best
-            else None,
+            "leader": self._leading(),
         }
+
+    def _leading(self) -> dict[str, Any] | None:
+        """Return who is selected with the score on all rows or, before that, who has the best score so far."""
+        if self.selected and self.strategy.winner and (points := self.strategy.curve(self.selected).measurements):
+            return {"name": self.selected, "valid": points[-1].valid_score, "size": self.full_size}
+        leader = self.leader
+        return {"name": leader, "valid": self._best[leader][0], "size": self._best[leader][1]} if leader else None
+
+    @property
+    def summary(self) -> list[str]:
+        """What came of the run and what it cost, in sentences."""
+        return summary(self.result, self.strategy.learners, str(self.settings.get("scoring", "score")))
 
     def learner(self, name: str, status: str) -> dict[str, Any]:
         """Return what is known of one learner, whose status is this."""
@@ -271,8 +287,11 @@ class Story:
         """Return what each learner is doing, in one word.
 
         Once all are through with the bootstrap, those are suspended whose bound is not the highest; before that, and in
-        strategies without bounds, they wait.
+        strategies without bounds, they wait. Nobody waits once a run is over.
         """
+        over = {"finished": "not selected", "stopped": "not selected", "failed": "failed", "killed": "interrupted"}
+        waiting = over.get(self.state, "waiting")
+        racing = self.strategy.racing
         strategy, running = self.strategy, {allocation.learner for allocation in self.running if self.held}
         out = {**dict.fromkeys(strategy.dropped, "dropped"), **dict.fromkeys(strategy.failures, "failed")}
         bounds = {name: strategy.bound(name) for name in strategy.learners if name not in out}
@@ -287,10 +306,12 @@ class Story:
                 found[name] = out[name]
             elif name in running:
                 found[name] = "running"
-            elif strategy.steerable and bound is None:
+            elif name not in racing and waiting == "waiting":
+                found[name] = "knocked out"
+            elif strategy.steerable and bound is None and waiting == "waiting":
                 found[name] = "bootstrapping"
             elif bound is not None and highest is not None and bound < highest:
                 found[name] = "suspended"
             else:
-                found[name] = "waiting"
+                found[name] = waiting
         return found

@@ -13,10 +13,10 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pydaub.certificate import projected_seconds
 from pydaub.errors import grouped
 from pydaub.records import Allocation, Evaluated, Failure, Measurement, Steered
 from pydaub.run import Step
+from pydaub.summary import compared, counted, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,11 +46,6 @@ def plain(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
-def counted(count: int, what: str) -> str:
-    """Return "1 worker" or "2 workers"."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
 def print_result(out: Console, result: Result, table: Table, jobs: int) -> None:
     """Print where each learner stands, and what a run on recorded curves came to."""
     print_standings(out, result)
@@ -68,8 +63,7 @@ def print_run(  # noqa: PLR0913  # what there is to say
 ) -> None:
     """Print where each learner stands, what the run came to, and what may be claimed."""
     print_standings(out, result)
-    lines = [_selected(result, scoring), *_metrics(result), _spent(result, jobs), *_saved(result, learners)]
-    lines += _guessed(result)
+    lines = [*summary(result, learners, scoring, jobs), *_guessed(result)]
     if certificate:
         lines += ["", " ".join(certificate.sentences)]
     print_lines(out, [*lines, *_failures(result)])
@@ -198,44 +192,6 @@ def _failures(result: Result) -> list[str]:
     return [f"Failed: {way}" for way in grouped(result.failures)]
 
 
-def _selected(result: Result, scoring: str) -> str:
-    if result.selected is None or result.valid_score is None:
-        return f"Nothing has been selected yet: {result.stopped or 'every learner failed'}."
-    if result.stopped:
-        return (
-            f"Stopped ({result.stopped}) before the end. The best so far is {result.selected}: {scoring}"
-            f" {result.valid_score:.4f} with {result.selected_size or 0:,} of {result.full_size:,} rows."
-        )
-    return f"Selected {result.selected}: {scoring} {result.valid_score:.4f} on all {result.full_size:,} training rows."
-
-
-def _metrics(result: Result) -> list[str]:
-    metrics = dict(result.measured.metrics) if result.measured else {}
-    metrics.pop("peak_mb", None)
-    return (
-        ["Beside it: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()) + "."] if metrics else []
-    )
-
-
-def _spent(result: Result, jobs: int | None) -> str:
-    work = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
-    resumed = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
-    workers = "" if jobs is None else f" on {counted(jobs, 'worker')}"
-    return f"{work}; {result.wall_seconds:,.1f} s{workers}{resumed}."
-
-
-def _saved(result: Result, learners: Sequence[str]) -> list[str]:
-    """Compare with a projection of training everything."""
-    outcomes = [(step.allocation, step.outcome) for step in result.steps]
-    everything = projected_seconds(outcomes, learners, result.full_size)
-    if everything is None or len(learners) == 1 or len(result.steps) == len(learners) or not result.seconds:
-        return []
-    cost = (
-        f"{result.full_size * len(learners):,} rows, about {everything:,.1f} s{_compared(everything, result.seconds)}"
-    )
-    return [f"Training all {counted(len(learners), 'learner')} on all rows: {cost} (a projection from the times seen)."]
-
-
 def _against_full(result: Result, table: Table) -> list[str]:
     """Compare with training everything, where the table knows what that gives."""
     everything = {name: table.outcomes.get(Allocation(name, result.full_size)) for name in table.learners}
@@ -248,21 +204,13 @@ def _against_full(result: Result, table: Table) -> list[str]:
         return [f"No comparison with full training: {missing} not recorded on all rows."]
     seconds = sum(outcome.seconds for outcome in known.values())
     rows = result.full_size * len(known)
-    faster = _compared(seconds, result.seconds)
+    faster = compared(seconds, result.seconds)
     line = f"Training all {counted(len(known), 'learner')} on all rows: {rows:,} rows, {seconds:,.1f} s{faster}."
     scores = {name: outcome.valid_score for name, outcome in known.items() if isinstance(outcome, Measurement)}
     best = max(scores, key=scores.__getitem__)
     loss = scores[best] - (result.valid_score if result.valid_score is not None else math.nan)
     verdict = f"The best on all rows is {best} with {scores[best]:.4f}: a loss of {loss:.4f}."
     return [line, verdict if loss > 0 else "No learner scores higher on all rows: no loss."]
-
-
-def _compared(full: float, spent: float) -> str:
-    if not full or not spent:
-        return ""
-    if full >= spent:
-        return f", {full / spent:.1f} times as long"
-    return f"; this run took longer, {spent / full:.1f} times that"
 
 
 class Display:

@@ -25,7 +25,7 @@ from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pydaub.learners import Learner
 
@@ -74,10 +74,13 @@ class Workbench:
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         """Return how many rows the largest smaller sample had, and what was learned on it; None if there was none."""
+        found = self._learned_before(allocation)
+        return found and (found[0], cloudpickle.loads(found[1].read_bytes()))
+
+    def _learned_before(self, allocation: Allocation) -> tuple[int, Path] | None:
         files = (self.folder / "learned").glob(f"{self._position[allocation.learner]}-*.pkl")
-        kept = {int(path.stem.partition("-")[2]): path for path in files}
-        size = max((size for size in kept if size < allocation.size), default=None)
-        return None if size is None else (size, cloudpickle.loads(kept[size].read_bytes()))
+        kept = [(int(path.stem.partition("-")[2]), path) for path in files]
+        return max(((size, path) for size, path in kept if size < allocation.size), default=None)
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
         """Keep what was learned for larger sizes."""
@@ -95,6 +98,29 @@ class Workbench:
         """Return the fitted learner that was kept for an allocation and got this score, or None."""
         path = self._path("fitted", allocation, f"-{score!r}")
         return cloudpickle.loads(path.read_bytes()) if path.exists() else None
+
+    def pack(self, allocation: Allocation) -> dict[str, bytes]:
+        """Return what an evaluation needs that sees the rows but not this folder: the learner, and what it learned."""
+        learned = self._learned_before(allocation)
+        learner = self.folder / "learners" / f"{self._position[allocation.learner]}.pkl"
+        return self._contents([learner, *([learned[1]] if learned else [])])
+
+    def left_by(self, allocation: Allocation) -> dict[str, bytes]:
+        """Return what an evaluation has left, which is then no longer here."""
+        position, size = self._position[allocation.learner], allocation.size
+        paths = [self._path("learned", allocation), *(self.folder / "fitted").glob(f"{position}-{size}-*.pkl")]
+        found = self._contents([path for path in paths if path.exists()])
+        for path in paths:
+            path.unlink(missing_ok=True)
+        return found
+
+    def unpack(self, files: Mapping[str, bytes]) -> None:
+        """Take in files of another folder of the same task."""
+        for name, content in files.items():
+            _write(self.folder / name, content)
+
+    def _contents(self, paths: Iterable[Path]) -> dict[str, bytes]:
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in paths}
 
     def best_score(self, full_size: int, size: int) -> float:
         """Return the score from which on a fitted learner of this size is worth keeping."""

@@ -74,8 +74,9 @@ def test_what_was_running_is_counted(finished: Finished, copied: Path) -> None:
 @pytest.mark.parametrize("command", ["show", "resume", "predict"])
 def test_what_is_no_run(finished: Finished, tmp_path: Path, command: str) -> None:
     more = [finished.data] if command == "predict" else []
-    for place in (tmp_path, tmp_path / "nowhere", finished.data):
-        assert f"{place} must be the folder of a run, got one without run.json." in refused(command, place, *more)
+    places = {tmp_path: "one without run.json", tmp_path / "nowhere": "nothing there", finished.data: "a file"}
+    for place, got in places.items():
+        assert f"{place} must be the folder of a run, got {got}." in refused(command, place, *more)
 
 
 @pytest.mark.parametrize("command", ["show", "resume", "predict"])

@@ -51,7 +51,7 @@ def test_a_learner_that_hangs_is_dropped_brought_back_and_the_run_goes_on(learne
     commands = [(event.command, event.learner) for event in events if isinstance(event, Steered)]
     assert commands[0] == ("drop", "stuck")
     assert "Selected" in call("show", folder).out
-    assert "must be a run that is going on" in refused("steer", folder, "pause")
+    assert "must be a run that is going on, got one that has finished." in refused("steer", folder, "pause")
     resumed = call("resume", folder, "--quiet")
     assert resumed.code == 0, resumed.err
 
@@ -86,7 +86,8 @@ def test_paused_nothing_begins_and_stopped_the_best_so_far_is_there(learners: Pa
 
 
 def test_nonsense_is_refused(tmp_path: Path) -> None:
-    assert "must be the folder of a run" in refused("steer", tmp_path, "pause")
+    assert "must be the folder of a run, got one without a journal." in refused("steer", tmp_path, "pause")
+    assert "must be the folder of a run, got no journal." in refused("steer", tmp_path / "nowhere", "pause")
     assert call("steer", tmp_path, "dance").code == 2
     assert call("steer").code == 2
 

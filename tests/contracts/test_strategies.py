@@ -95,6 +95,7 @@ def test_a_run_ends_with_a_winner_that_was_measured_at_the_full_size(kind: type[
     assert isinstance(outcomes[Allocation(strategy.winner, schedule.full_size)], Measurement)
     assert strategy.ask() is None
     assert list(strategy.forecast()) == [], "nothing more to expect"
+    assert strategy.racing <= set(table.learners) - set(strategy.failures)
     for learner in table.learners:
         mine = [(allocation.size, outcome) for allocation, outcome in done if allocation.learner == learner]
         sizes = [size for size, _ in mine]
@@ -102,6 +103,21 @@ def test_a_run_ends_with_a_winner_that_was_measured_at_the_full_size(kind: type[
         assert set(sizes) <= set(schedule.sizes)
         assert not any(isinstance(outcome, Failure) for _, outcome in mine[:-1]), "who failed is not asked again"
         assert (learner in strategy.failures) == (bool(mine) and isinstance(mine[-1][1], Failure))
+
+
+@every_strategy
+@pytest.mark.parametrize("seed", SEEDS)
+def test_only_who_is_racing_is_asked(kind: type[Strategy], seed: int) -> None:
+    table, schedule = random_case(seed, failures=0.0)
+    strategy = kind(table.learners, schedule)
+    racing = strategy.racing
+    assert racing == set(table.learners)
+    while (allocation := strategy.ask()) is not None:
+        assert allocation.learner in racing
+        assert allocation.learner in strategy.racing
+        strategy.tell(allocation, table[allocation])
+        assert strategy.racing <= racing, "who is out stays out, unless others fail"
+        racing = strategy.racing
 
 
 @every_strategy

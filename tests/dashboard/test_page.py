@@ -118,7 +118,7 @@ def test_a_person_watches_a_run_pauses_it_and_drops_the_learner_that_hangs(race:
         tab.get_by_role("button", name="Resume").click()
         playwright.expect(tab.locator("#state")).to_contain_text("finished")
         assert sum(isinstance(event, Evaluated) for event in read(race / "journal.jsonl")) > before
-        playwright.expect(tab.locator("#certificate")).to_contain_text("is selected")
+        playwright.expect(tab.locator("#certificate")).to_contain_text("Selected tree: accuracy")
         commands = [event.command for event in read(race / "journal.jsonl") if isinstance(event, Steered)]
         assert commands == ["pause", "drop", "resume"]
         assert tab.get_by_role("button", name="Pause").is_disabled()

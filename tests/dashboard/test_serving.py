@@ -58,6 +58,6 @@ def test_an_address_that_cannot_be_had_is_said(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--port", port)
-    assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--port", 70_000)
+    assert "must be from 0 to 65535" in refused("watch", folder, "--no-browser", "--port", 70_000)
     assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--host", "192.0.2.1")
     assert "must be the folder of a run" in refused("watch", tmp_path / "no", "--no-browser")

@@ -26,7 +26,8 @@ Folder = Annotated[Path, typer.Argument(help="The folder of a run.")]
 @app.command()
 def show(folder: Folder, *, as_json: Json = False) -> None:
     """Show a run that has ended, was killed, or is still going on."""
-    from pydaub.runfolder import JOURNAL, RunFolder
+    from pydaub.journal import JOURNAL
+    from pydaub.runfolder import RunFolder
 
     opened = RunFolder(folder)
     if not opened.journal.exists():

@@ -22,7 +22,8 @@ from pydaub.records import parsed
 from pydaub.run import run
 from pydaub.schedule import PAPER_RATIO, PAPER_SIZES, Schedule
 from pydaub.strategies import STRATEGIES, Strategy
-from pydaub.terminal import console, counted, print_comparison, print_result
+from pydaub.summary import counted
+from pydaub.terminal import console, print_comparison, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,14 +26,14 @@ def plot(
     out: Annotated[Path | None, typer.Option(help="Where to write.  [default: RUN/plots]")] = None,
 ) -> None:
     """Draw a run: the paper's Figures 1 and 2, and all learning curves."""
-    from pydaub.plots import draw_story
+    from pydaub.plots import FORMATS, draw_story
     from pydaub.story import Story
 
     opened, events = journalled(folder)
     story = Story(opened.score_rows).take_all(events)
     names = [name.strip().lower() for name in formats.split(",") if name.strip()]
-    if not names:
-        raise InputError("`--formats` must be some of png, svg, pdf, got none.")
+    if not names or not {*names} <= {*FORMATS}:
+        raise InputError(f"`--formats` must be some of {', '.join(FORMATS)}, got {formats!r}.")
     try:
         for path in draw_story(story, folder / "plots" if out is None else out, names):
             typer.echo(path)
@@ -64,7 +64,8 @@ def report(
 
 def journalled(folder: Path) -> tuple[RunFolder, list[Event]]:
     """Return the folder of a run and what has happened in it."""
-    from pydaub.runfolder import JOURNAL, RunFolder
+    from pydaub.journal import JOURNAL
+    from pydaub.runfolder import RunFolder
 
     opened = RunFolder(folder)
     if not opened.journal.exists():

@@ -20,15 +20,16 @@ from pydaub.data.synthetic import PAPER_ROWS
 from pydaub.engines.processes import ProcessEngine, available_memory, check_limits, cores
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
-from pydaub.journal import Journal, read
+from pydaub.journal import JOURNAL, Journal, read
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, use_jar
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated
 from pydaub.run import Result, run
-from pydaub.runfolder import JOURNAL, Request, RunFolder, check_unused, new_path, versions
+from pydaub.runfolder import Request, RunFolder, check_unused, new_path, versions
 from pydaub.selection import Selection, Where, schedule_for, select, settings_of, strategy_named
-from pydaub.terminal import Display, console, counted, print_columns, print_comparison, print_lines, print_run
+from pydaub.summary import counted
+from pydaub.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
 from pydaub.view import Picture
 
 if TYPE_CHECKING:

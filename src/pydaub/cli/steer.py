@@ -10,9 +10,9 @@ import typer
 
 from pydaub.cli.app import app
 from pydaub.errors import InputError
-from pydaub.journal import is_held
-from pydaub.records import COMMANDS
-from pydaub.steering import Mailbox
+from pydaub.journal import JOURNAL, is_held, read
+from pydaub.records import COMMANDS, Selected
+from pydaub.steering import STEERING, Mailbox
 from pydaub.terminal import console, print_lines
 
 Command = StrEnum("Command", [(name, name) for name in COMMANDS])  # type: ignore[misc]  # one list for all
@@ -37,17 +37,19 @@ def steer(
 ) -> None:
     """Pause, resume or stop a run that is going on; drop a learner, restore, boost or add one.
 
-    A dropped learner's training is ended at once. Each command is in the journal, and a run that is resumed later obeys
-    it again. Without the run's consent nothing changes: it answers, or says why not.
+    A dropped learner's training is ended at once. Each command is in the journal: what was dropped, restored, boosted
+    or added stays so when the run is resumed later, while a pause ends with the process. Without the run's consent
+    nothing changes: it answers, or says why not.
     """
-    from pydaub.runfolder import RunFolder
-    from pydaub.selection import STEERING
-
-    opened = RunFolder(folder)
-    if not opened.journal.exists() or not is_held(opened.journal):
+    journal = folder / JOURNAL
+    if not journal.is_file():
         raise InputError(
-            f"{folder} must be a run that is going on, got one that is not. `pydaub resume {folder}` does."
+            f"{folder} must be the folder of a run, got {'one without a' if folder.is_dir() else 'no'} journal."
         )
+    if not is_held(journal):
+        if any(isinstance(event, Selected) for event in read(journal)):
+            raise InputError(f"{folder} must be a run that is going on, got one that has finished.")
+        raise InputError(f"{folder} must be a run that is going on, got one that is not. Go on: pydaub resume {folder}")
     mailbox = Mailbox(folder / STEERING)
     key = mailbox.send(command.value, learner)
     if mailbox.answer_to(key, PATIENCE):

@@ -30,8 +30,7 @@ def watch(
     check_dashboard()
     from pydaub.dashboard.serving import serve
     from pydaub.runfolder import RunFolder
-    from pydaub.selection import STEERING
-    from pydaub.steering import Mailbox
+    from pydaub.steering import STEERING, Mailbox
 
     opened = RunFolder(folder)
 

@@ -111,6 +111,7 @@ class Following:
             "header": {**self.story.header(), "elapsed": self._elapsed(), "trouble": trouble},
             "learners": [self.story.learner(name, self._statuses[name]) for name in names],
             "decisions": self.story.decisions[seen:],
+            "summary": self.story.summary if self.story.over else [],
             "certificate": claim.sentences if claim else [],
             "misbehaved": dict(claim.misbehaved) if claim else {},
         }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pydaub.steering import Mailbox
 
+HIGHEST_PORT: Final = 65_535
 LOOPBACK: Final = "127.0.0.1"
 LINGER: Final = 30.0  # seconds that a page of an ended run is kept without anybody looking
 
@@ -93,14 +94,16 @@ async def _served(
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= HIGHEST_PORT:
+        raise InputError(f"`--port` must be from 0 to {HIGHEST_PORT}, got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listening.close()
-        reason = getattr(error, "strerror", None) or error
+        reason = error.strerror or error
         raise InputError(f"`--host` and `--port` must be free to listen on, got {host} and {port}: {reason}.") from None
     return listening
 

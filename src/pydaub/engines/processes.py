@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydaub.errors import InputError, ProtocolError, RefusedAllocation
 from pydaub.nursery import Ended, Limits, Nursery
@@ -17,6 +17,8 @@ from pydaub.workbench import Workbench
 from pydaub.worker import tells_of_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydaub.evaluation import Task
     from pydaub.learners import Learner
 
@@ -25,6 +27,22 @@ PRELOAD: Final = ("pydaub.workbench", "sklearn.ensemble", "sklearn.svm", "sklear
 LAST: Final = "pydaub.evaluation:thread_controller"  # once all libraries with threads are there
 NO_LIMITS: Final = Limits()
 MOST: Final = 1e18  # of seconds or bytes: what the system's own limits take
+
+
+class Supervisor(Protocol):
+    """What runs calls in isolated children: a `Nursery` here, or one on each node of a cluster."""
+
+    def begin(self, arguments: Mapping[str, Any], limits: Limits, *, again: bool = False) -> int:
+        """Start a call and return its key."""
+
+    def wait(self, timeout: float | None = None) -> Ended | None:
+        """Return the next call that has ended, or None after so many seconds."""
+
+    def cancel(self, key: int) -> None:
+        """End a call, of which nothing more is told."""
+
+    def close(self) -> None:
+        """End every call."""
 
 
 class ProcessEngine:
@@ -38,12 +56,15 @@ class ProcessEngine:
         if self._workers < 1:
             raise InputError(f"`workers` must be at least 1, got {workers}.")
         check_limits(limits)
+        self._open(task, folder, limits, Nursery("pydaub.workbench:evaluate_at", preload(task)))
+
+    def _open(self, task: Task, folder: Path, limits: Limits, nursery: Supervisor) -> None:
         self._task, self._limits = task, limits
         self._learners = tuple(task.learners)
         self._start = time.monotonic()
         self._running: dict[int, Allocation] = {}
         self._failed: list[tuple[Allocation, Outcome]] = []  # at once, without a worker
-        self._nursery: Nursery | None = Nursery("pydaub.workbench:evaluate_at", _preload(task))
+        self._nursery: Supervisor | None = nursery
         self.bench = Workbench(Path(folder).resolve(), self._learners)
         try:
             self._cannot_travel = self.bench.lay_out(task)
@@ -68,9 +89,14 @@ class ProcessEngine:
         return self._task.reuse and self._task.cv is None and can_go_on(estimator)
 
     @property
+    def slots(self) -> int:
+        """How many evaluations there is room for."""
+        return self._workers
+
+    @property
     def free(self) -> int:
         """How many workers are idle."""
-        return self._workers - len(self._running) - len(self._failed)
+        return max(0, self.slots - len(self._running) - len(self._failed))
 
     @property
     def clock(self) -> float:
@@ -80,7 +106,7 @@ class ProcessEngine:
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         """Begin an evaluation. A learner that starts from what it learned before is not evaluated ahead (`reuse`)."""
         if not self.free or self._nursery is None:
-            raise ProtocolError(f"`submit` must wait for a free worker: all {self._workers} are busy.")
+            raise ProtocolError(f"`submit` must wait for a free worker: all {self.slots} are busy.")
         if allocation.learner not in self._task.learners:
             raise RefusedAllocation(f"`learner` must be one of the task's, got {allocation.learner!r}.")
         if not 1 <= allocation.size <= self._task.data.full_size:
@@ -170,7 +196,7 @@ def available_memory() -> int | None:
     return min(found, default=None)
 
 
-def _preload(task: Task) -> list[str]:
+def preload(task: Task) -> list[str]:
     """Return what the server should import: also the packages that the learners come from."""
     parts = [part for learner in task.learners.values() for part in _parts(learner.estimator)]
     modules = {type(part).__module__ for part in parts}

@@ -137,6 +137,11 @@ class Strategy(ABC):
         return frozenset(self._dropped)
 
     @property
+    def racing(self) -> frozenset[str]:
+        """The learners that may still be asked for, as far as this strategy knows."""
+        return frozenset(self.learners) - self._dropped - self._failures.keys()
+
+    @property
     def reason(self) -> str:
         """Why the outstanding allocation was asked for, in plain words."""
         return f"it is next with the strategy {type(self).__name__.lower()}"

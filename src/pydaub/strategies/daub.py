@@ -90,7 +90,7 @@ class Daub(Strategy):
     def reason(self) -> str:
         """Why the outstanding allocation was asked for, in plain words."""
         if self._wished:
-            return "somebody wished so"
+            return "it was boosted by hand"
         asked = self._outstanding
         if asked is None or asked.size <= self._bootstrap[-1]:
             return f"every learner begins with the {len(self._bootstrap)} smallest sizes"

@@ -62,6 +62,14 @@ class Rounds(Strategy):
                 yield from (Allocation(self.learners[position], size) for _, position in self._measured)
 
     @property
+    def racing(self) -> frozenset[str]:
+        """The learners of this round, and of those that come."""
+        rest = islice(self._queues[-1], max(self._left, 0)) if self._queues else ()
+        places = [position for key, position in rest if key >= self._floor] + [place for _, place in self._measured]
+        asked = {self._outstanding.learner} if self._outstanding else set()
+        return frozenset({self.learners[place] for place in places} | asked) - self._failures.keys()
+
+    @property
     def reason(self) -> str:
         """Why the outstanding allocation was asked for, in plain words."""
         return f"it is in the round of {self._size:,} rows"
