@@ -200,7 +200,7 @@ def test_lines_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
         Evaluated(Allocation("tree", 10), Measurement(1.0, 0.5, 0.25), 3.5),
         Evaluated(Allocation(HOSTILE, 10), Failure("crash", HOSTILE, 1.0), 4.0),
     ]
-    with Display(picture(), "accuracy", 2) as display:
+    with Display(picture(), "accuracy", "2 workers") as display:
         for event in events:
             display.take(event)
     captured = capsys.readouterr()
@@ -209,7 +209,7 @@ def test_lines_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
         "[     3.5 s] tree with 10 rows: training 1.0000, validation 0.5000 (0.25 s)",
         f"[     4.0 s] {SHOWN} with 10 rows failed: crash ({SHOWN})",
     ]
-    with Display(picture(), "accuracy", 2, quiet=True) as display:
+    with Display(picture(), "accuracy", "2 workers", quiet=True) as display:
         for event in events:
             display.take(event)
     assert capsys.readouterr().err == ""
@@ -234,7 +234,7 @@ def result(stopped: str | None = None) -> Result:
 
 def printed(value: Result, width: int = 160) -> str:
     out = Console(file=StringIO(), width=width, emoji=False, highlight=False)
-    print_run(out, value, None, ["tree", HOSTILE], scoring="accuracy", jobs=2)
+    print_run(out, value, None, ["tree", HOSTILE], scoring="accuracy", place="2 workers")
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
 

@@ -81,9 +81,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     Evaluations run in this process, one after the other, unless `n_jobs` or a limit is given: then each runs in a
     process of its own. `learner_timeout` (seconds) and `learner_memory` (bytes) hold for each evaluation, `time_limit`
-    for the whole search, which then ends with the best so far. With a `folder`, a search that was killed goes on where
-    it was when it is fitted again with the same data and settings. `reuse` lets learners start from what they learned
-    on a smaller sample where that makes no difference.
+    for the whole search, which then ends with the best so far. With the engine "ray" they run on all CPUs of the Ray
+    cluster at `address` (None: the one that runs here; "local": one of our own), or on `n_jobs` of them. With a
+    `folder`, a search that was killed goes on where it was when it is fitted again with the same data and settings.
+    `reuse` lets learners start from what they learned on a smaller sample where that makes no difference.
 
     After `fit`: `best_estimator_`, `best_learner_` (its name), `best_params_`, `best_score_` (on the validation
     rows), `best_size_`, `cv_results_` (a row for each allocation; ranks are among equal sizes only), `allocations_`,
@@ -118,6 +119,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         time_limit: float | None = None,
         learner_timeout: float | None = None,
         learner_memory: int | None = None,
+        engine: str = "processes",
+        address: str | None = None,
         folder: str | Path | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -138,6 +141,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         self.time_limit = time_limit
         self.learner_timeout = learner_timeout
         self.learner_memory = learner_memory
+        self.engine = engine
+        self.address = address
         self.folder = folder
         self.random_state = random_state
         self.verbose = verbose
@@ -246,7 +251,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 f"`random_state` must be a whole number where a `folder` is given, got {self.random_state!r}: another"
                 " seed would be another search."
             )
-        return Where(workers, limits, None if self.folder is None else Path(self.folder))
+        return Where(workers, limits, None if self.folder is None else Path(self.folder), self.engine, self.address)
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
         if self.param_grid is not None:

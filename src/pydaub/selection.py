@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pydaub.records import Event
 
 
+ENGINES = ("processes", "ray")
 SMALLEST_FIRST_SIZE = 20  # fewer rows tell nothing
 STEPS = (5, 4)  # from the first size to all rows where there are few
 
@@ -44,20 +45,37 @@ STEPS = (5, 4)  # from the first size to all rows where there are few
 class Where:
     """Where evaluations run: in this process (no workers), or in so many of their own, with these limits for each.
 
-    `folder` is where the task is laid out and the journal kept; without one nothing is left behind.
+    `folder` is where the task is laid out and the journal kept; without one nothing is left behind. With the engine
+    "ray" they run on the cluster at `address`, on all of its CPUs or on so many workers.
     """
 
     workers: int | None = None
     limits: Limits = NO_LIMITS
     folder: Path | None = None
+    engine: str = ENGINES[0]
+    address: str | None = None
 
     def __post_init__(self) -> None:
         check_limits(self.limits)
+        if self.engine not in ENGINES:
+            raise InputError(f"`engine` must be one of {', '.join(ENGINES)}, got {self.engine!r}.")
+        if self.address is not None and not self.on_cluster:
+            raise InputError(f"`address` must go with the engine ray, got {self.engine!r}.")
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether evaluations run elsewhere than on this machine."""
+        return self.engine == "ray"
+
+    @property
+    def isolated(self) -> bool:
+        """Whether each evaluation runs in a process of its own."""
+        return self.workers is not None or self.on_cluster
 
     @property
     def threads(self) -> int:
         """How many threads each evaluation may have, so that all together do not exceed the cores."""
-        return max(1, cores() // (self.workers or 1))
+        return 1 if self.on_cluster else max(1, cores() // (self.workers or 1))
 
 
 @dataclass(frozen=True)
@@ -190,26 +208,21 @@ def select(  # noqa: PLR0913  # what a person may ask for
     With `refit`, the selected learner is fitted once more on all rows, those for validation included; that is
     not done where the time limit has passed.
     """
-    if where.workers is None and where.folder is not None:
+    if not where.isolated and where.folder is not None:
         task = replace(task, reuse=False)  # what was learned is not kept there: resumed, it would start from nothing
     with ExitStack() as stack:
         folder = where.folder
-        if folder is None and where.workers is not None:
+        if folder is None and where.isolated:
             folder = Path(tempfile.mkdtemp(prefix="pydaub-"))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         journal = None
         if where.folder is not None:
             Mailbox(where.folder / STEERING).clear()  # before anybody can see that the run is going on
             journal = stack.enter_context(_journal(where.folder, settings_of(task, strategy)))
-        if where.workers is None or folder is None:
-            bench: Any = _Desk(task)
-            engine: Any = SerialEngine(bench)
-        else:
-            engine = ProcessEngine(task, where.workers, folder, where.limits)
-            bench = engine.bench
+        engine, bench = _engine(task, where, folder)
         stack.callback(engine.close)
         steering = None
-        if where.folder is not None and where.workers is not None:
+        if where.folder is not None and where.isolated:
             steering = Steering(
                 Mailbox(where.folder / STEERING), lambda name: engine.admit(name, built_in(name, task.data.schema))
             )
@@ -230,6 +243,20 @@ def select(  # noqa: PLR0913  # what a person may ask for
         fitted, note = _handed_over(task, result, bench, where, refit=refit)
     claim = certificate(result, strategy.learners, validation_rows(task), proportion=is_proportion(task))
     return Selection(result, claim, fitted, note, tuple(events))
+
+
+def _engine(task: Task, where: Where, folder: Path | None) -> tuple[Any, Any]:
+    """Return the engine, and where it keeps what it has fitted."""
+    if not where.isolated or folder is None:
+        desk = _Desk(task)
+        return SerialEngine(desk), desk
+    if where.on_cluster:
+        from pydaub.engines.ray import RayEngine  # noqa: PLC0415  # an extra
+
+        cluster = RayEngine(task, folder, where.limits, address=where.address, workers=where.workers)
+        return cluster, cluster.bench
+    engine = ProcessEngine(task, where.workers or 1, folder, where.limits)
+    return engine, engine.bench
 
 
 def _journal(folder: Path, settings: Mapping[str, Any]) -> Journal:
@@ -259,7 +286,7 @@ def _handed_over(task: Task, result: Result, bench: Any, where: Where, *, refit:
 
 def _fitted(task: Task, allocation: Allocation, bench: Any, where: Where, *, again: bool) -> Any:
     """Return a learner fitted on an allocation, or `again` with the validation rows too."""
-    if where.workers is None:
+    if not where.isolated:
         try:
             return fitted_on(task, allocation, with_validation=again)
         except Exception as error:

@@ -17,9 +17,9 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def summary(result: Result, learners: Sequence[str], scoring: str, jobs: int | None = None) -> list[str]:
-    """Return what came of a run and what it cost."""
-    return [_selected(result, scoring), *_metrics(result), _spent(result, jobs), *_saved(result, learners)]
+def summary(result: Result, learners: Sequence[str], scoring: str, place: str | None = None) -> list[str]:
+    """Return what came of a run and what it cost; `place` says where it ran."""
+    return [_selected(result, scoring), *_metrics(result), _spent(result, place), *_saved(result, learners)]
 
 
 def _selected(result: Result, scoring: str) -> str:
@@ -41,11 +41,10 @@ def _metrics(result: Result) -> list[str]:
     )
 
 
-def _spent(result: Result, jobs: int | None) -> str:
+def _spent(result: Result, place: str | None) -> str:
     work = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
     resumed = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
-    workers = "" if jobs is None else f" on {counted(jobs, 'worker')}"
-    return f"{work}; {result.wall_seconds:,.1f} s{workers}{resumed}."
+    return f"{work}; {result.wall_seconds:,.1f} s{f' on {place}' if place else ''}{resumed}."
 
 
 def _saved(result: Result, learners: Sequence[str]) -> list[str]:

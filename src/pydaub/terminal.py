@@ -59,11 +59,11 @@ def print_run(  # noqa: PLR0913  # what there is to say
     learners: Sequence[str],
     *,
     scoring: str,
-    jobs: int | None,
+    place: str | None,
 ) -> None:
     """Print where each learner stands, what the run came to, and what may be claimed."""
     print_standings(out, result)
-    lines = [*summary(result, learners, scoring, jobs), *_guessed(result)]
+    lines = [*summary(result, learners, scoring, place), *_guessed(result)]
     if certificate:
         lines += ["", " ".join(certificate.sentences)]
     print_lines(out, [*lines, *_failures(result)])
@@ -216,8 +216,8 @@ def _against_full(result: Result, table: Table) -> list[str]:
 class Display:
     """A run as it goes on, on stderr: a live table on a terminal, elsewhere a plain line for each outcome."""
 
-    def __init__(self, picture: Picture, scoring: str, jobs: int, *, quiet: bool = False) -> None:
-        self._picture, self._scoring, self._jobs, self._quiet = picture, scoring, jobs, quiet
+    def __init__(self, picture: Picture, scoring: str, place: str, *, quiet: bool = False) -> None:
+        self._picture, self._scoring, self._place, self._quiet = picture, scoring, place, quiet
         self._out = console(stderr=True)
         self._began = time.monotonic()
         self._drawn: Group | None = None
@@ -266,7 +266,7 @@ class Display:
     def _frame(self) -> Group:
         elapsed = time.monotonic() - self._began
         return Group(
-            Text(f"pydaub: {elapsed:,.0f} s on {counted(self._jobs, 'worker')}{', paused' * self._picture.paused}"),
+            Text(f"pydaub: {elapsed:,.0f} s on {self._place}{', paused' * self._picture.paused}"),
             self._drawn or Text("starting"),
         )
 

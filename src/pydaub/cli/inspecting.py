@@ -47,7 +47,7 @@ def show(folder: Folder, *, as_json: Json = False) -> None:
         proportion=proportional(settings.get("scoring", "")),
     )
     out = console()
-    print_run(out, result, claim, strategy.learners, scoring=settings.get("scoring", "score"), jobs=None)
+    print_run(out, result, claim, strategy.learners, scoring=settings.get("scoring", "score"), place=None)
     if result.stopped:
         print_lines(out, ["", f"`pydaub resume {folder}` goes on where it was."])
 

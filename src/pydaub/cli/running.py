@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydaub.cli.session import Options
 
 Task = StrEnum("Task", ["classification", "regression"])
+EngineName = StrEnum("EngineName", ["processes", "ray"])
 
 Jobs = Annotated[int | None, typer.Option(help="How many workers.  [default: one for each core]")]
 TimeLimit = Annotated[str | None, typer.Option(help="End after this time with the best so far: 90, 90s, 10m, 2h.")]
@@ -25,6 +26,11 @@ Memory = Annotated[
 ]
 WekaJar = Annotated[
     str | None, typer.Option(help="WEKA's jar, for the learners of weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
+]
+Engine = Annotated[EngineName, typer.Option(help="Where evaluations run: processes of this machine, or a Ray cluster.")]
+Address = Annotated[
+    str | None,
+    typer.Option(help="The Ray cluster's, as in host:6379; local starts one.  [default: the one that runs here]"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
@@ -65,6 +71,8 @@ def run(  # noqa: PLR0913  # a command line may have many options
     no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train every sample from nothing.")] = False,
     no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record the score alone.")] = False,
     weka_jar: WekaJar = None,
+    engine: Engine = EngineName.processes,
+    address: Address = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
     dashboard: Dashboard = False,
     as_json: Json = False,
@@ -98,7 +106,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
         weka_jar=weka_jar,
     )
     how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
-    start(request, out, replace(how, dashboard=dashboard))
+    start(request, out, replace(how, dashboard=dashboard, engine=str(engine), address=address))
 
 
 @app.command()
@@ -110,6 +118,8 @@ def resume(  # noqa: PLR0913  # the same
     learner_timeout: Timeout = None,
     learner_memory: Memory = None,
     weka_jar: WekaJar = None,
+    engine: Engine = EngineName.processes,
+    address: Address = None,
     dashboard: Dashboard = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -118,7 +128,7 @@ def resume(  # noqa: PLR0913  # the same
     from pydaub.cli.session import resume as go_on
 
     how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
-    go_on(folder, replace(how, dashboard=dashboard), weka_jar)
+    go_on(folder, replace(how, dashboard=dashboard, engine=str(engine), address=address), weka_jar)
 
 
 @app.command()

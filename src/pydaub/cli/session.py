@@ -27,7 +27,7 @@ from pydaub.nursery import Limits
 from pydaub.records import Evaluated
 from pydaub.run import Result, run
 from pydaub.runfolder import Request, RunFolder, check_unused, new_path, versions
-from pydaub.selection import Selection, Where, schedule_for, select, settings_of, strategy_named
+from pydaub.selection import ENGINES, Selection, Where, schedule_for, select, settings_of, strategy_named
 from pydaub.summary import counted
 from pydaub.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
 from pydaub.view import Picture
@@ -56,6 +56,20 @@ class Options:
     json: bool = False
     quiet: bool = False
     dashboard: bool = False
+    engine: str = ENGINES[0]
+    address: str | None = None
+
+    def where(self, folder: Path) -> Where:
+        """Return where evaluations run; on a cluster the memory of this machine says nothing."""
+        if self.engine == ENGINES[0] and self.address is None:
+            return Where(self.workers, self.limits, folder)
+        jobs = None if self.jobs is None else self.workers
+        return Where(jobs, Limits(self.learner_timeout, self.learner_memory), folder, self.engine, self.address)
+
+    @property
+    def place(self) -> str:
+        """Where it runs, in words."""
+        return "a Ray cluster" if self.engine == "ray" else counted(self.workers, "worker")
 
     @property
     def workers(self) -> int:
@@ -121,13 +135,13 @@ def _check_weka(folder: RunFolder) -> None:
 
 def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -> None:
     """Carry a run through, show it as it goes on, and print what came of it."""
-    where = Where(options.workers, options.limits, folder.path)
+    where = options.where(folder.path)
     announced = open_page(folder.path) if options.dashboard else None
     picture = Picture(strategy)
     for event in read(folder.journal) if folder.journal.exists() else []:
         if isinstance(event, Evaluated):
             picture.take(event)
-    display = Display(picture, str(task.scoring), options.workers, quiet=options.quiet)
+    display = Display(picture, str(task.scoring), options.place, quiet=options.quiet)
     try:
         with display:
             selection = select(
@@ -161,7 +175,7 @@ def carry(folder: RunFolder, task: Task, strategy: Strategy, options: Options) -
             selection.certificate,
             strategy.learners,
             scoring=str(task.scoring),
-            jobs=options.workers,
+            place=options.place,
         )
         print_lines(out, _where_it_is(folder, selection, saved))
 
@@ -181,7 +195,7 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             task, strategy = _task(
                 replace(request, strategy=name), data, replace(options, quiet=options.quiet or bool(results))
             )
-            display = Display(Picture(strategy), str(task.scoring), options.workers, quiet=options.quiet)
+            display = Display(Picture(strategy), str(task.scoring), options.place, quiet=options.quiet)
             if not options.quiet:
                 complain(f"strategy {name}:")
             try:
@@ -225,6 +239,10 @@ def _only_run(  # noqa: PLR0913  # what a run needs
 def _check(request: Request, options: Options) -> None:
     """Refuse at the door what would fail later."""
     check_limits(options.limits)
+    if options.where(Path()).on_cluster:
+        from pydaub.engines.ray import check_ray  # as late as that: it may not be wanted
+
+        check_ray()
     if options.time_limit is not None and not options.time_limit > 0:
         raise InputError(f"`--time-limit` must be more than 0, got {options.time_limit}.")
     if request.scoring is not None:
@@ -259,7 +277,7 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
         metrics=request.metrics,
         seed=request.seed,
         reuse=request.reuse,
-        threads=max(1, cores() // options.workers),
+        threads=1 if options.engine == "ray" else max(1, cores() // options.workers),
     )
     return task, strategy
 
