@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -30,6 +31,7 @@ WHOLE: Final = "whole"  # a file that says that all has arrived
 LOCK: Final = "lock"
 PREFIX: Final = "pydaub-node-"
 ALIKE: Final = ("pydaub", "scikit-learn", "numpy")  # of which other versions could give other scores
+LOOK_SECONDS: Final = 0.2  # how often a worker looks whether it has been cancelled
 CHUNK: Final = 1 << 27  # bytes of a file that travel at a time
 
 
@@ -44,6 +46,7 @@ class Crate:
     folder: str
     files: dict[str, list[Any]]
     preload: tuple[str, ...]
+    path: tuple[str, ...]  # where modules were found; a node that has these folders looks there too
     versions: dict[str, str]
     fetch: Callable[[Any], Any]
 
@@ -125,6 +128,7 @@ class Station:
         self.identity = crate.identity
         self.folder = crate.settle()
         self.away = str(self.folder) != crate.folder
+        sys.path += [place for place in crate.path if place not in sys.path and Path(place).exists()]
         self.nursery = Nursery("pydaub.workbench:evaluate_at", crate.preload)
 
     def evaluate(
@@ -137,12 +141,11 @@ class Station:
             bench.unpack(files)
         key = self.nursery.begin({**arguments, "folder": str(self.folder)}, limits, again=again)
         try:
-            ended = self.nursery.wait()
-        except BaseException:  # cancelled: an interrupt comes in the middle of the wait
+            while (ended := self.nursery.wait(LOOK_SECONDS)) is None:
+                pass
+        except BaseException:  # cancelled: an interrupt, which Python takes up between two waits
             self.nursery.cancel(key)
             raise
-        if ended is None:
-            raise AssertionError("a wait without end has ended without an answer")
         return {"ended": asdict(ended), "files": bench.left_by(allocation) if self.away else {}, "away": self.away}
 
 

@@ -30,6 +30,7 @@ from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation import Task
 from pydaub.learners import Learner
+from ray_here import cluster, needs_ray
 from tables import collected
 
 SCHEDULE = Schedule((10, 20, 40, 80, 160))
@@ -42,23 +43,34 @@ OUTCOMES: dict[Allocation, Outcome] = {
 OUTCOMES[Allocation("b", 40)] = Failure("error", "ValueError: no", 0.5)
 
 
-def processes(folder: Path) -> ProcessEngine:
-    """Return an engine whose learners score, or fail, as the table says."""
+def task() -> Task:
+    """Return a task whose learners score, or fail, as the table says."""
     rows, target = np.zeros((167, 1)), np.arange(167) % 2
     data = prepare(rows[:160], target[:160], validation=(rows[160:], target[160:]))
     learners = {
         name: Learner(name, faulty.Learner(start, fails_at=40 if name == "b" else 0)) for name, start in STARTS.items()
     }
-    return ProcessEngine(Task(data, learners, metrics=False), 2, folder)
+    return Task(data, learners, metrics=False)
+
+
+def on_ray(folder: Path) -> Engine:
+    """Return an engine on a cluster of two nodes with a CPU each."""
+    from pydaub.engines.ray import RayEngine  # noqa: PLC0415  # it may not be installed
+
+    cluster(2)
+    return RayEngine(task(), folder)
 
 
 Make: TypeAlias = Callable[[Path], Engine]
 ENGINES: dict[str, Make] = {
-    "processes": processes,
+    "processes": lambda folder: ProcessEngine(task(), 2, folder),
+    "ray": on_ray,
     "serial": lambda _: SerialEngine(OUTCOMES.__getitem__),
     "table": lambda _: TableEngine(Table(OUTCOMES), workers=2),
 }
-every_engine = pytest.mark.parametrize("make", ENGINES.values(), ids=ENGINES)
+every_engine = pytest.mark.parametrize(
+    "make", [pytest.param(make, id=name, marks=[needs_ray] * (name == "ray")) for name, make in ENGINES.items()]
+)
 
 
 def told(outcome: Outcome) -> Any:

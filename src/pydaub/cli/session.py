@@ -237,12 +237,14 @@ def _only_run(  # noqa: PLR0913  # what a run needs
 
 
 def _check(request: Request, options: Options) -> None:
-    """Refuse at the door what would fail later."""
+    """Refuse at the door what would fail later. A cluster is connected to here, before a folder is made."""
     check_limits(options.limits)
     if options.where(Path()).on_cluster:
-        from pydaub.engines.ray import check_ray  # as late as that: it may not be wanted
+        from pydaub.engines.ray import connect  # as late as that: it may not be wanted
 
-        check_ray()
+        connect(options.address, options.jobs)
+        if options.address == "local" and not options.quiet:
+            complain("A Ray of our own was started: on loopback only, asking for a token, reporting to nobody.")
     if options.time_limit is not None and not options.time_limit > 0:
         raise InputError(f"`--time-limit` must be more than 0, got {options.time_limit}.")
     if request.scoring is not None:

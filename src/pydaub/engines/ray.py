@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import sys
 import time
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,7 +27,6 @@ from pydaub.workbench import Workbench
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pydaub.evaluation import Task
     from pydaub.nursery import Limits
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 LOCAL: Final = "local"  # the address that asks for a Ray of our own
 RETRIES: Final = 3  # how often an evaluation is tried again when its node or worker is lost
 LOOK_SECONDS: Final = 1.0  # how often nodes are counted
+REACH_SECONDS: Final = 5.0
 PATIENCE: Final = 60.0  # seconds for a first node with a free CPU
 SHARE: Final = 0.8  # of a node's memory, that its evaluations may use together
 # Ray's own start listens on all interfaces and asks nobody for a token. The last one is Ray's name for "one machine".
@@ -68,6 +70,7 @@ def connect(address: str | None, workers: int | None = None) -> bool:
 
     if ray.is_initialized():
         return False
+    _check_reachable(address)
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address != LOCAL:
         try:
@@ -88,6 +91,19 @@ def connect(address: str | None, workers: int | None = None) -> bool:
         ray.shutdown()
         raise InputError("A Ray of our own must listen on loopback only, got one that does not. Start Ray yourself.")
     return True
+
+
+def _check_reachable(address: str | None) -> None:
+    """Refuse an address where nobody listens: Ray would try for two minutes, and then end the process."""
+    if address in {None, LOCAL, "auto"}:
+        return
+    host, _, port = str(address).rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"`address` must be that of a running Ray cluster, as in host:6379, got {address!r}: {one_line(error)}."
+        ) from None
 
 
 class RayEngine(ProcessEngine):
@@ -144,18 +160,22 @@ class Fleet:
         self._remote = ray.remote(_evaluate_on_node)
         self._running: dict[Any, tuple[int, tuple[str, ...]]] = {}  # by Ray's handle: the key, and the learners' names
         self._keys = 0
-        self._counted = (-LOOK_SECONDS, 0)
+        self._counted_at, self._found, self._told = -LOOK_SECONDS, 0, 0
         self._away: set[str] = set()  # nodes that have a copy of the rows
         self.memory: int | None = None
 
     @property
     def slots(self) -> int:
         """How many evaluations there is room for by the CPUs and the memory of the living nodes."""
-        at, found = self._counted
-        if time.monotonic() - at >= LOOK_SECONDS:
-            found = sum(self._room(node["Resources"]) for node in self._nodes())
-            self._counted = (time.monotonic(), found)
-        return found
+        self._told = self._count()
+        return self._told
+
+    def _count(self) -> int:
+        now = time.monotonic()
+        if now - self._counted_at >= LOOK_SECONDS and self._ray.is_initialized():  # asked for nodes, Ray would start
+            self._found = sum(self._room(node["Resources"]) for node in self._nodes())
+            self._counted_at = now
+        return self._found
 
     def _room(self, resources: Mapping[str, float]) -> int:
         by_memory = int(resources.get("memory", 0) // self.memory) if self.memory else sys.maxsize
@@ -203,7 +223,8 @@ class Fleet:
                 *sorted(path for path in (self._folder / "data").rglob("*") if path.is_file()),
             ]
             files = {str(path.relative_to(self._folder)): self._put(path) for path in paths}
-            self._crate = Crate(identity, str(self._folder), files, self._modules, installed(), self._ray.get)
+            path = tuple(place or str(Path.cwd()) for place in sys.path)
+            self._crate = Crate(identity, str(self._folder), files, self._modules, path, installed(), self._ray.get)
         return self._crate
 
     def _put(self, path: Path) -> list[Any]:
@@ -213,13 +234,12 @@ class Fleet:
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return the next evaluation that has ended, or None after so many seconds, or when there is room for more."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        slots = self.slots
         while True:
             left = LOOK_SECONDS if deadline is None else min(max(deadline - time.monotonic(), 0.0), LOOK_SECONDS)
             ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=left, fetch_local=False)
             if ready:
                 return self._ended(ready[0])
-            if (deadline is not None and time.monotonic() >= deadline) or self.slots > slots:
+            if (deadline is not None and time.monotonic() >= deadline) or self._count() > self._told:
                 return None
 
     def _ended(self, ref: Any) -> Ended:  # noqa: ANN401  # Ray's handle
