@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'pydaub[ray]'")
+needs_ray = [
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'pydaub[ray]'"),
+    pytest.mark.xdist_group("ray"),  # one cluster for all of them
+]
 STORE = 100_000_000  # bytes; Ray would take a third of the memory
 # As the engine's own Ray is started: see engines/ray.py.
 GUARD = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}

@@ -69,7 +69,7 @@ ENGINES: dict[str, Make] = {
     "table": lambda _: TableEngine(Table(OUTCOMES), workers=2),
 }
 every_engine = pytest.mark.parametrize(
-    "make", [pytest.param(make, id=name, marks=[needs_ray] * (name == "ray")) for name, make in ENGINES.items()]
+    "make", [pytest.param(make, id=name, marks=needs_ray if name == "ray" else []) for name, make in ENGINES.items()]
 )
 
 
