@@ -14,11 +14,14 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydaub import STRATEGIES, Allocation, Measurement, Schedule, Table, TableEngine, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MEASURED = Path(__file__).parent.parent / "experiments" / "measured"
 SIZES = Schedule.geometric(100_000, 500, 1.5).sizes

@@ -170,7 +170,7 @@ def check_unused(path: Path) -> None:
 
 
 def _absolute(item: str) -> str:
-    return str(Path(item.strip()).absolute()) if Path(item.strip()).is_file() else item
+    return str(Path(item.strip()).absolute()) if Path(item.strip()).exists() else item
 
 
 def new_path(data: str) -> Path:

@@ -45,7 +45,10 @@ class Workbench:
                 partial.unlink()
         data = self.folder / "data"
         if not data.exists():
-            task.data.save(data)
+            if task.data.folder is not None:
+                data.symlink_to(task.data.folder, target_is_directory=True)  # it may be larger than there is room for
+            else:
+                task.data.save(data)
         elif Prepared.open(data).fingerprint != task.data.fingerprint:
             raise InputError(f"{data} must hold the same rows as this run, got others. Choose another folder.")
         try:

@@ -65,16 +65,16 @@ def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
             for chunk in column.unify_dictionaries().chunks
         ]
         return pa.chunked_array(chunks)
-    casts = {
+    casts = (
         # pandas would make objects of these
-        pa.float64(): (types.is_null, types.is_decimal),
-        pa.timestamp("us"): (types.is_date, types.is_timestamp),
-        pa.string(): (types.is_time,),
-        pa.int64(): (types.is_duration,),
-        pa.large_string(): (types.is_string_view,),
-        kind: (types.is_boolean, types.is_integer, types.is_floating, types.is_string, types.is_large_string),
-    }
-    for wanted, known in casts.items():
+        (pa.float64(), (types.is_null, types.is_decimal)),
+        (pa.timestamp("us"), (types.is_date, types.is_timestamp)),
+        (pa.string(), (types.is_time,)),
+        (pa.int64(), (types.is_duration,)),
+        (pa.large_string(), (types.is_string_view,)),
+        (kind, (types.is_boolean, types.is_integer, types.is_floating, types.is_string, types.is_large_string)),
+    )
+    for wanted, known in casts:
         if any(is_known(kind) for is_known in known):
             return column.cast(wanted, safe=False)  # nanoseconds are cut; a zone becomes UTC
     raise InputError(f"Column {name!r} of {where} must hold numbers, text or dates, got {kind}. Leave it out there.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -11,26 +12,25 @@ import pandas as pd
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import NUMBERS, TEXTS, laid_out, refuse_infinite, text_names
-from pydaub.data.columns import group_codes, infer_columns, is_number, times
+from pydaub.data.columns import group_codes, infer_columns, times
 from pydaub.data.files import read
+from pydaub.data.prepared import ABOUT, Prepared
 from pydaub.data.rows import SparseRows
 from pydaub.data.schema import LEFT_OUT
 from pydaub.data.source import listed
 from pydaub.data.split import Split
+from pydaub.data.target import whole_labels
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
-    from pydaub.data.prepared import Prepared
     from pydaub.data.schema import Kind, Task
     from pydaub.data.source import Source
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 DEFAULT: Final = Split()
-EXACT: Final = 2.0**53  # up to here floats hold every whole number
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,9 @@ def load(  # noqa: PLR0913  # what the command line offers
     """
     if isinstance(drop, str):
         raise InputError(f"`drop` must be a list of column names, got {drop!r}.")
+    if is_prepared(source):
+        settled = {"validation": validation, "group": group, "time": time, "drop": drop, "kinds": kinds, "task": task}
+        return _opened(Path(source), target, {**settled, "encoding": encoding})
     roles = Roles(target, group, time, tuple(drop))
     forced = [name for name, kind in (kinds or {}).items() if kind in TEXTS]
     first = read(source, encoding=encoding, text=forced)
@@ -86,6 +89,23 @@ def load(  # noqa: PLR0913  # what the command line offers
         table = _sparse_table(first)
         other = None if validation is None else _sparse_table(read(validation), table.rows.features)
     return assembled(table, other, about, split=split, task=task, seed=seed)
+
+
+def is_prepared(source: str | Path) -> bool:
+    """Whether this is a folder that `pydaub prepare` or a run has laid down."""
+    return isinstance(source, str | Path) and (Path(source) / ABOUT).is_file()
+
+
+def _opened(folder: Path, target: str | None, settled: Mapping[str, Any]) -> Prepared:
+    data = Prepared.open(folder)
+    if target not in {None, data.schema.target}:
+        raise InputError(f"`target` must be {data.schema.target!r}, for which {folder} was prepared, got {target!r}.")
+    given = [name for name, value in settled.items() if value]
+    if given:
+        raise InputError(
+            f"`{given[0]}` must be given when data is prepared, not for {folder}, which was. Leave it out."
+        )
+    return data
 
 
 def _checked_roles(source: Source, roles: Roles) -> Roles:
@@ -132,7 +152,7 @@ def _table(frame: pd.DataFrame, about: About, roles: Roles, where: str) -> Table
     refuse_infinite(rows, [column.name for column in used])
     groups = None if roles.group is None else group_codes(frame[roles.group], "group")
     time = None if roles.time is None else times(frame[roles.time], "time")
-    return Table(rows, _whole_labels(frame[about.target]), groups=groups, time=time)
+    return Table(rows, whole_labels(frame[about.target]), groups=groups, time=time)
 
 
 def _validation(path: str | Path, encoding: str | None, frame: pd.DataFrame, about: About) -> Table:
@@ -153,20 +173,10 @@ def _sparse_table(source: Source, features: int | None = None) -> Table:
     rows = SparseRows.of(source.rows)
     rows = rows if features is None else rows.resized(features)
     refuse_infinite(rows, [])
-    return Table(rows, _whole_labels(pd.Series(source.target)))
+    return Table(rows, whole_labels(pd.Series(source.target)))
 
 
 def _refuse_names(source: Source, roles: Roles, kinds: Mapping[str, Kind] | None) -> None:
     given = [role for role, _ in roles.named()] + (["kinds"] if kinds else [])
     if given:
         raise InputError(f"`{given[0]}` must not be given for {source.name}: sparse data has no columns to name.")
-
-
-def _whole_labels(y: pd.Series[Any]) -> pd.Series[Any]:
-    """Return floats that are whole as whole numbers: a column with missing values has floats for them."""
-    y = y.reset_index(drop=True)
-    if pd.api.types.is_float_dtype(y.dtype) and is_number(y):
-        present = y.dropna().to_numpy(dtype=float)
-        if len(present) and (np.abs(present) < EXACT).all() and (np.floor(present) == present).all():
-            return y.astype("Int64")
-    return y

@@ -76,6 +76,7 @@ class Prepared:
         self._train = train
         self._valid = valid
         self._fingerprint = fingerprint
+        self.folder: Path | None = None  # from which it is mapped
 
     @property
     def fingerprint(self) -> str:
@@ -111,9 +112,9 @@ class Prepared:
             temporary.mkdir(parents=True)
             self._write(temporary)
             for file in [*temporary.iterdir(), temporary]:
-                _sync(file)
+                sync(file)
             temporary.rename(folder)
-            _sync(folder.parent)
+            sync(folder.parent)
         except OSError as error:
             raise InputError(f"`folder` must be one that can be written, got {folder}: {error.strerror}.") from None
         finally:
@@ -130,11 +131,13 @@ class Prepared:
             labels = labels_from_json(about["labels"])
             schema = Schema.from_json(about["schema"], tuple(labels.tolist()))
             train, valid = (_mapped(folder / side, schema, about[side]) for side in ("train", "valid"))
-            return cls(schema, labels, train, valid, tuple(about["notes"]), about["fingerprint"])
+            opened = cls(schema, labels, train, valid, tuple(about["notes"]), about["fingerprint"])
+            opened.folder = folder.resolve()
         except (OSError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{folder} must be a folder of prepared data, got: {error}. Prepare it again.") from None
+        return opened
 
     def _sample(self, part: Part, size: int) -> Sample:
         target = part.target[:size]
@@ -177,7 +180,8 @@ def _feed(digest: Any, value: bytes | Array | None) -> None:  # noqa: ANN401  # 
         digest.update(repr(value).encode())
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 
-from pydaub.data.columns import infer_task, is_date
+from pydaub.data.columns import infer_task, is_date, is_number
 from pydaub.data.schema import Task
 from pydaub.data.source import listed
 from pydaub.errors import InputError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, Any]
 
 NEARLY_UNIQUE: Final = 0.9
+EXACT: Final = 2.0**53  # up to here floats hold every whole number
 CODED: Final = "OM"  # kinds of labels that are laid down as codes
 
 
@@ -52,7 +53,7 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
     task = task or infer_task(y)
     if task == "regression":
         return Target(task, _numbers(y, name), np.array([]), present)
-    codes, labels = _classes(y, name)
+    codes, labels = classes_of(y, name)
     if len(labels) == 1:
         only = labels.tolist()[0]
         raise InputError(f"`{name}` must have at least two classes, got only {only!r}. Name another target.")
@@ -62,6 +63,16 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
             "identifier. Name another target, or task regression if it is a number."
         )
     return Target(task, codes.astype(np.min_scalar_type(-len(labels))), labels, present)
+
+
+def whole_labels(y: pd.Series[Any]) -> pd.Series[Any]:
+    """Return floats that are whole as whole numbers: a column with missing values has floats for them."""
+    y = y.reset_index(drop=True)
+    if pd.api.types.is_float_dtype(y.dtype) and is_number(y):
+        present = y.dropna().to_numpy(dtype=float)
+        if len(present) and (np.abs(present) < EXACT).all() and (np.floor(present) == present).all():
+            return y.astype("Int64")
+    return y
 
 
 def labels_to_json(labels: Array) -> dict[str, Any]:
@@ -89,7 +100,7 @@ def _numbers(y: pd.Series[Any], name: str) -> Array:
     return values
 
 
-def _classes(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
+def classes_of(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
     """Return the codes of all rows and the distinct labels in sorted order."""
     try:
         codes, found = pd.factorize(y.to_numpy() if isinstance(y.dtype, pd.StringDtype) else y)
