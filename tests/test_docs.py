@@ -35,6 +35,7 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.
 # What keeps a command short here: a few learners instead of all, and a folder that the next commands find.
 SHORTER = {
     "run adult.csv": ["--learners", "tree,knn-5", "--out", "RUN"],
+    "run prepared": ["--learners", "tree,knn-5"],
     "compare": ["--learners", "tree,knn-5", "--strategies", "daub,full"],
 }
 
@@ -44,6 +45,7 @@ def test_the_guides_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     shutil.copy(ROOT / "src/pydaub/recorded/parity.csv", tmp_path / "curves.csv")
     for name, target in (("adult.csv", "income"), ("data.csv", "label"), ("new.csv", "income")):
         written(numbers(100).rename(columns={"label": target}), tmp_path / name)
+    numbers(100).to_parquet(tmp_path / "big.parquet")
     (tmp_path / "mine.py").write_text(
         "from sklearn.naive_bayes import GaussianNB\nlearners = {'bayes': GaussianNB()}\n"
     )

@@ -1,0 +1,137 @@
+"""Preparing data that is larger than memory, beside a plain shuffle by DuckDB, Polars and pyarrow, in one run.
+
+    python benchmarks/preparing.py [--rows 20000000] [--memory 500MB] [--folder FOLDER] [--only pydaub duckdb ...]
+
+A Parquet file of random rows is written first: 20 features of 32 bits and a target, 20,000,000 rows are 1.7 GB. Each
+contender shuffles it in a process of its own into a file of its own; wall seconds and the peak of its memory are
+printed. The others do less: they shuffle and write Parquet, without classes in proportion, types, validation rows, or
+a form that can be mapped. pyarrow has no shuffle out of core, and reads everything. Then the first bound: from the
+command to the third size of the first learners of a run on the prepared folder. DuckDB must be installed for it to
+take part: pip install duckdb.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FEATURES, BLOCK = 20, 500_000
+PEAK = """
+import sys
+def peak():
+    return max(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1000
+"""
+CONTENDERS = {
+    "pydaub": """
+from pydaub.cli import main
+try:
+    main(["prepare", sys.argv[1], "--target", "y", "--out", sys.argv[2], "--memory", sys.argv[3], "--quiet"])
+except SystemExit as end:
+    assert not end.code
+""",
+    "duckdb": """
+import duckdb
+connection = duckdb.connect(config={"memory_limit": sys.argv[3], "threads": 1, "temp_directory": sys.argv[2] + ".tmp"})
+connection.execute("SET preserve_insertion_order = false")
+connection.execute(f"COPY (SELECT * FROM '{sys.argv[1]}' ORDER BY random()) TO '{sys.argv[2]}' (FORMAT parquet)")
+""",
+    "polars": """
+import polars
+frame = polars.scan_parquet(sys.argv[1]).with_row_index("row")
+frame = frame.sort(polars.col("row").hash(7)).drop("row")
+frame.sink_parquet(sys.argv[2], engine="streaming")
+""",
+    "pyarrow": """
+import numpy, pyarrow.parquet
+table = pyarrow.parquet.read_table(sys.argv[1])
+pyarrow.parquet.write_table(table.take(numpy.random.default_rng(0).permutation(len(table))), sys.argv[2])
+""",
+}
+
+
+def write(path: Path, rows: int) -> None:
+    """Write a file of random rows, of which the target can be learned."""
+    rng = np.random.default_rng(0)
+    writer = None
+    for _ in range(rows // BLOCK):
+        features = rng.normal(size=(FEATURES, BLOCK)).astype(np.float32)
+        target = (features[0] + features[1] * features[2] + rng.normal(size=BLOCK) > 0).astype(np.int8)
+        table = pa.table({**{f"x{place}": column for place, column in enumerate(features)}, "y": target})
+        writer = writer or pq.ParquetWriter(path, table.schema, compression="none", use_dictionary=False)
+        writer.write_table(table, row_group_size=250_000)
+    if writer:
+        writer.close()
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--memory", default="500MB")
+    parser.add_argument("--folder", type=Path, help="where there is room for five times the file")
+    parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
+        folder = Path(name)
+        source = folder / "rows.parquet"
+        write(source, arguments.rows)
+        print(f"{arguments.rows:,} rows, {source.stat().st_size / 1e9:.2f} GB; at most {arguments.memory}")
+        for contender in arguments.only:
+            if find_spec(contender) is None:
+                print(f"{contender:8} is not installed")
+                continue
+            out = folder / f"{contender}.out"
+            code = f"{PEAK}{CONTENDERS[contender]}\nprint(peak())"
+            began = time.perf_counter()
+            done = subprocess.run(  # noqa: S603  # ourselves
+                [sys.executable, "-c", code, str(source), str(out), arguments.memory],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            seconds = time.perf_counter() - began
+            if done.returncode:
+                print(f"{contender:8} failed after {seconds:.0f} s: {done.stderr.strip().splitlines()[-1][:150]}")
+            else:
+                print(f"{contender:8} {seconds:6.1f} s, peak {float(done.stdout.split()[-1]):6,.0f} MB")
+            if contender != "pydaub":
+                shutil.rmtree(out, ignore_errors=True) if out.is_dir() else out.unlink(missing_ok=True)
+        if (folder / "pydaub.out").exists():
+            print(f"the first bound after {first_bound(folder / 'pydaub.out', folder / 'run'):.1f} s")
+
+
+def first_bound(prepared: Path, run: Path) -> float:
+    """Return how long it takes from the command to the first learner with a bound."""
+    options = ["--learners", "tree-depth-5,naive-bayes-gaussian,sgd-logistic", "--jobs", "1", "--quiet", "--no-metrics"]
+    began = time.perf_counter()
+    process = subprocess.Popen(  # noqa: S603  # ourselves
+        [sys.executable, "-m", "pydaub", "run", str(prepared), *options, "--out", str(run)],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        journal = run / "journal.jsonl"
+        while process.poll() is None:
+            lines = journal.read_text().splitlines() if journal.exists() else []
+            bounds = [json.loads(line) for line in lines[1:] if line.endswith("}")]
+            if any(event.get("bound") is not None for event in bounds):
+                break
+            time.sleep(0.02)
+        return time.perf_counter() - began
+    finally:
+        process.terminate()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()
