@@ -97,7 +97,10 @@ def test_when_every_learner_fails(data: Path, tmp_path: Path) -> None:
         ),
         (("--strategies", ","), "`--strategies` must be some of daub, full, subset, elimination, halving, got none."),
         (("--target", "lable"), "Did you mean 'label'?"),
-        (("--learners", "forrest"), "`learners` must name learners, sklearn, weka, or a Python file, got 'forrest'."),
+        (
+            ("--learners", "forrest"),
+            "`learners` must name learners, sklearn, weka, streaming, or a Python file, got 'forrest'.",
+        ),
         (("--scoring", "acuracy"), "Did you mean accuracy"),
         (("--cv", "1"), "`--cv` must be at least 2 folds, got 1."),
         (("--first-size", "0"), "`first_size` must be at least 1, got 0."),

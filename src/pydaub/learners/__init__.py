@@ -14,6 +14,7 @@ from pydaub.learners.encoding import encoded
 from pydaub.learners.own import combinations, from_file, listed
 from pydaub.learners.recipe import Recipe
 from pydaub.learners.sklearn import classification, recipes, regression
+from pydaub.learners.streaming import STREAMED_CLASSIFIERS, STREAMED_REGRESSORS
 from pydaub.learners.weka.table import WEKA
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
 
 DEFAULT: Final = "sklearn"
 PAPER: Final = "weka"
+STREAMING: Final = "streaming"
 
 
 def portfolio(
@@ -46,11 +48,12 @@ def portfolio(
 ) -> Portfolio:
     """Return the learners that `spec` names, in its order, each once.
 
-    `spec` is text with commas or a list. An item is `sklearn` (the default portfolio), `weka` (the paper's), a
-    learner's name, a pattern such as `forest-*`, a Python file, or one of these with a minus in front, which takes
-    learners out again: out of the default portfolio where nothing was named before. A list may hold learners and
-    (name, estimator) pairs too. Optional packages are imported only for the learners that are left. `left_out`, if
-    given, is filled with those that are meant and cannot be used here or on such rows, and why.
+    `spec` is text with commas or a list. An item is `sklearn` (the default portfolio), `weka` (the paper's),
+    `streaming` (those that see a block of rows at a time, for samples larger than memory), a learner's name, a pattern
+    such as `forest-*`, a Python file, or one of these with a minus in front, which takes learners out again: out of the
+    default portfolio where nothing was named before. A list may hold learners and (name, estimator) pairs too. Optional
+    packages are imported only for the learners that are left. `left_out`, if given, is filled with those that are meant
+    and cannot be used here or on such rows, and why.
 
     >>> from pydaub.data.schema import Schema
     >>> list(portfolio("knn-*, -knn-1, tree", Schema("matrix", "classification", 2, classes=(0, 1))))
@@ -78,12 +81,13 @@ def portfolio(
 
 
 def built_in(name: str, schema: Schema) -> Learner:
-    """Return the learner of exactly this name out of the portfolios `sklearn` and `weka`: never a file or a pattern."""
-    known = recipes(schema) | ({recipe.name: recipe for recipe in WEKA} if schema.task == "classification" else {})
+    """Return the learner of exactly this name out of the built-in portfolios: never a file or a pattern."""
+    known = recipes(schema) | _streaming(schema)
+    known |= {recipe.name: recipe for recipe in WEKA} if schema.task == "classification" else {}
     if name not in known:
         near = get_close_matches(name, known, n=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
-        raise InputError(f"`learner` must be of the portfolios sklearn or weka, got {name!r}. {hint}")
+        raise InputError(f"`learner` must be of the portfolios sklearn, weka or streaming, got {name!r}. {hint}")
     if reason := known[name].obstacle(schema):
         raise InputError(f"`learner` must be one that can be used, got {name!r}, but {reason}")
     return known[name].learner(schema)
@@ -122,14 +126,22 @@ def _meant(item: Any, schema: Schema) -> tuple[Mapping[str, Recipe | Learner], d
     if not isinstance(item, str):
         return listed([item]), {}
     usable, obstacles = _divided(_named(item, schema), schema)
-    if item in obstacles or (item == PAPER and not usable):  # a pattern passes over what cannot be used
+    if item in obstacles or (item in {PAPER, STREAMING} and not usable):  # a pattern passes over what cannot be used
         reason = obstacles.get(item) or next(iter(obstacles.values()))
         raise InputError(f"`learners` must be such as can be used, got {item!r}, but {reason}")
     return usable, obstacles
 
 
+def _streaming(schema: Schema) -> dict[str, Recipe]:
+    table = STREAMED_CLASSIFIERS if schema.task == "classification" else STREAMED_REGRESSORS
+    return {recipe.name: recipe for recipe in table}
+
+
 def _named(item: str, schema: Schema) -> dict[str, Recipe]:
     """Return the recipes that an item means, those that cannot be used included. WEKA's all begin with its name."""
+    if item.startswith("stream"):
+        known = _streaming(schema)
+        return known if item == STREAMING else {name: known[name] for name in _matching(item, known)}
     if not item.startswith(PAPER):
         known = recipes(schema)
         return known if item == DEFAULT else {name: known[name] for name in _matching(item, known)}
@@ -153,7 +165,9 @@ def _matching(item: str, names: Iterable[str]) -> list[str]:
     names = list(names)
     found = [item] if item in names else [name for name in names if fnmatchcase(name, item)]
     if not found:
-        near = get_close_matches(item, [*names, DEFAULT, PAPER], n=3)
+        near = get_close_matches(item, [*names, DEFAULT, PAPER, STREAMING], n=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
-        raise InputError(f"`learners` must name learners, sklearn, weka, or a Python file, got {item!r}. {hint}")
+        raise InputError(
+            f"`learners` must name learners, sklearn, weka, streaming, or a Python file, got {item!r}. {hint}"
+        )
     return found

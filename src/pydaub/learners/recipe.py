@@ -25,8 +25,8 @@ class Recipe:
     """A learner that is not made yet, since its preprocessing depends on the columns and its import takes seconds.
 
     `make` returns the bare estimator and `how` is what `encoding.encoded` does to the rows for it. `package` is the
-    optional package it comes from; `dense` says that it cannot take sparse rows, `two` that it knows only two classes.
-    `needs` returns what else is missing on this machine.
+    optional package it comes from; `dense` says that it cannot take sparse rows, `two` that it knows only two classes,
+    `numbers` that it takes nothing but numbers. `needs` returns what else is missing on this machine.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Recipe:
     dense: bool = False
     two: bool = False
     needs: Callable[[], str] | None = None
+    numbers: bool = False
 
     def obstacle(self, schema: Schema) -> str:
         """Return why such rows cannot be learnt with it here, and what to do; empty where they can."""
@@ -44,6 +45,8 @@ class Recipe:
             return f"{self.package} is not installed. Install pydaub[{EXTRAS[self.package]}]."
         if self.dense and schema.form == "sparse":
             return "it cannot take sparse rows. Leave it out."
+        if self.numbers and schema.form != "matrix":
+            return f"it takes rows of numbers alone, and these are a {schema.form}. Leave it out."
         if self.two and len(schema.classes) > TWO:
             return f"it is for two classes and there are {len(schema.classes)}. Leave it out."
         return self.needs() if self.needs else ""

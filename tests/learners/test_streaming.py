@@ -1,0 +1,89 @@
+"""Learners that see a block at a time: the same at every block size where that must be, and frugal with memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_regression
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from pydaub import Allocation, Failure, InputError, Measurement
+from pydaub.data import prepare
+from pydaub.data.prepared import Prepared
+from pydaub.data.schema import Schema
+from pydaub.engines.processes import ProcessEngine
+from pydaub.evaluation import Task
+from pydaub.learners import portfolio
+from pydaub.learners.streaming import StreamedClassifier
+from pydaub.nursery import Limits
+from tables import collected
+
+X, y = make_classification(2000, 10, n_informative=6, class_sep=1.5, random_state=0)
+MATRIX = Schema("matrix", "classification", 10, classes=(0, 1))
+NUMBER = Schema("matrix", "regression", 10)
+
+
+@pytest.mark.parametrize("name", list(portfolio("streaming", MATRIX)))
+def test_each_learns(name: str) -> None:
+    estimator = portfolio(name, MATRIX)[name].estimator
+    if "estimator__random_state" in estimator.get_params():
+        estimator.set_params(estimator__random_state=0)
+    labels = np.array(["no", "yes"])[y]
+    fitted = estimator.set_params(block=300).fit(X[:1500], labels[:1500])
+    assert fitted.score(X[1500:], labels[1500:]) > 0.8
+    assert set(fitted.predict(X[:20])) <= {"no", "yes"}
+    if hasattr(fitted, "predict_proba"):
+        assert np.allclose(fitted.predict_proba(X[:700]).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("name", list(portfolio("streaming", NUMBER)))
+def test_each_learns_a_number(name: str) -> None:
+    rows, target = make_regression(3000, 10, noise=5.0, random_state=0)
+    target = target / target.std()
+    estimator = portfolio(name, NUMBER)[name].estimator.set_params(block=300, estimator__random_state=0)
+    assert estimator.fit(rows[:2500], target[:2500]).score(rows[2500:], target[2500:]) > 0.8
+
+
+def test_what_only_adds_up_does_not_depend_on_the_blocks() -> None:
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
+    small, large = (StreamedClassifier(GaussianNB(), block=block).fit(gaps, y) for block in (170, 5000))
+    assert np.allclose(small.predict_proba(gaps), large.predict_proba(gaps), rtol=1e-6)
+
+
+def test_margins_and_probabilities_are_offered_where_there_are_any() -> None:
+    assert hasattr(StreamedClassifier(SGDClassifier(loss="log_loss")), "predict_proba")
+    hinge = StreamedClassifier(SGDClassifier(random_state=0)).fit(X, y)
+    assert not hasattr(hinge, "predict_proba")
+    assert hinge.decision_function(X).shape == (2000,)
+
+
+def test_rows_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(InputError, match="it takes rows of numbers alone, and these are a frame"):
+        portfolio("streaming", Schema("frame", "classification", 1, classes=(0, 1)))
+    with pytest.raises(InputError, match="it takes rows of numbers alone"):
+        portfolio("stream-mlp", Schema("sparse", "classification", 1, classes=(0, 1)))
+
+
+def test_more_rows_than_fit_are_learned_and_who_cannot_fails_by_its_limit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(700_000, 60)).astype(np.float32)  # 168 MB
+    target = (rows[:, 0] + rng.normal(size=len(rows)) > 0).astype(np.int8)
+    prepare(rows, target, columns=False).save(tmp_path / "data")
+    data = Prepared.open(tmp_path / "data")
+    learners = portfolio("stream-naive-bayes,stream-sgd-logistic,logistic,knn-5", data.schema)
+    task = Task(data, learners, scoring="accuracy", metrics=False)
+    engine = ProcessEngine(task, 1, tmp_path / "run", Limits(None, 150_000_000))
+    found: dict[str, Any] = {}
+    for name in ("stream-naive-bayes", "stream-sgd-logistic", "logistic"):
+        engine.submit(Allocation(name, data.full_size))
+        found[name] = collected(engine)[1]
+    engine.close()
+    assert isinstance(found["logistic"], Failure)
+    assert found["logistic"].kind == "memory"
+    for name in ("stream-naive-bayes", "stream-sgd-logistic"):
+        assert isinstance(found[name], Measurement), found[name]
+        assert found[name].valid_score > 0.7
