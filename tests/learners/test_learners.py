@@ -70,7 +70,7 @@ def test_a_pattern_passes_over_what_cannot_be_used() -> None:
         ("forst-10", r"got 'forst-10'. Did you mean forest-10.*\?"),
         (
             "zzz",
-            r"`learners` must name learners, sklearn, weka, streaming, or a Python file, got 'zzz'. `pydaub learners` lists them.",
+            r"must name learners, sklearn, weka, streaming, or a Python file, got 'zzz'. `pydaub learners` lists them.",
         ),
         ("tree,-stump", r"must name what to take out behind it, got '-stump', which nothing matches"),
         ("dummy,-dummy,-tree", r"got '-tree', which nothing matches"),
