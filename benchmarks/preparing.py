@@ -1,8 +1,8 @@
 """Preparing data that is larger than memory, beside a plain shuffle by DuckDB, Polars and pyarrow, in one run.
 
-    python benchmarks/preparing.py [--rows 20000000] [--memory 500MB] [--folder FOLDER] [--only pydaub duckdb ...]
+    python benchmarks/preparing.py [--rows 24000000] [--memory 500MB] [--folder FOLDER] [--only pydaub duckdb ...]
 
-A Parquet file of random rows is written first: 20 features of 32 bits and a target, 20,000,000 rows are 1.7 GB. Each
+A Parquet file of random rows is written first: 20 features of 32 bits and a target, 24,000,000 rows are 2 GB. Each
 contender shuffles it in a process of its own into a file of its own; wall seconds and the peak of its memory are
 printed. The others do less: they shuffle and write Parquet, without classes in proportion, types, validation rows, or
 a form that can be mapped. pyarrow has no shuffle out of core, and reads everything. Then the first bound: from the
@@ -77,7 +77,7 @@ def write(path: Path, rows: int) -> None:
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--rows", type=int, default=24_000_000)
     parser.add_argument("--memory", default="500MB")
     parser.add_argument("--folder", type=Path, help="where there is room for five times the file")
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
