@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from faults import wait_until
+
 needs_ray = [
     pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'pydaub[ray]'"),
     pytest.mark.xdist_group("ray"),  # one cluster for all of them
@@ -43,7 +45,8 @@ def cluster(nodes: int) -> list[Any]:
         _nodes.append(_head.add_node(num_cpus=1, object_store_memory=STORE))
     while len(_nodes) > nodes:
         _head.remove_node(_nodes.pop(), allow_graceful=True)
-    connected()
+    ray = connected()
+    wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == nodes + 1)  # and the head
     return _nodes
 
 

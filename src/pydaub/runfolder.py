@@ -26,6 +26,7 @@ from types import UnionType
 from typing import Any, Final, get_origin, get_type_hints
 
 from pydaub.data import Prepared, Schema, Split, load
+from pydaub.data.loading import is_prepared
 from pydaub.errors import InputError
 from pydaub.journal import JOURNAL
 from pydaub.learners.weka.jar import jar
@@ -76,7 +77,8 @@ class Request:
         """Return the same with the paths of files from the root, so that it can be asked again from anywhere."""
         items = [_absolute(item) for item in self.learners.split(",")]
         validation = None if self.validation is None else _absolute(self.validation)
-        return replace(self, data=_absolute(self.data), learners=",".join(items), validation=validation)
+        data = str(Path(self.data).absolute()) if is_prepared(self.data) else _absolute(self.data)
+        return replace(self, data=data, learners=",".join(items), validation=validation)
 
     def load(self) -> Prepared:
         """Read and prepare the data that was asked for."""
@@ -170,7 +172,7 @@ def check_unused(path: Path) -> None:
 
 
 def _absolute(item: str) -> str:
-    return str(Path(item.strip()).absolute()) if Path(item.strip()).exists() else item
+    return str(Path(item.strip()).absolute()) if Path(item.strip()).is_file() else item
 
 
 def new_path(data: str) -> Path:

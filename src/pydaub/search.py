@@ -243,6 +243,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             if not isinstance(jobs, int | np.integer) or jobs == 0:
                 raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {jobs!r}.")
             workers = int(jobs) if jobs > 0 else max(1, cores() + 1 + int(jobs))
+        if self.engine == "ray" and (self.n_jobs is None or self.n_jobs < 0):
+            workers = None  # all CPUs of the cluster
         limits = Limits(self.learner_timeout, self.learner_memory)
         if not isinstance(self.folder, str | Path | None):
             raise InputError(f"`folder` must be a path or None, got {self.folder!r}.")

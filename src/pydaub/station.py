@@ -59,13 +59,17 @@ class Crate:
             if (Path(self.folder) / IDENTITY).read_text() == self.identity:
                 return Path(self.folder)
         folder = copy_of(self.identity)
-        sweep()
+        sweep(besides=folder)
         held = _held(folder)
-        if not (folder / WHOLE).exists():
-            fcntl.flock(held, fcntl.LOCK_EX)  # which lets go of the lock first: another may be faster
+        try:
             if not (folder / WHOLE).exists():
-                self._unpack(folder)
-            fcntl.flock(held, fcntl.LOCK_SH)
+                fcntl.flock(held, fcntl.LOCK_EX)  # which lets go of the lock first: another may be faster
+                if not (folder / WHOLE).exists():
+                    self._unpack(folder)
+                fcntl.flock(held, fcntl.LOCK_SH)
+        except BaseException:  # cancelled, or a disk that is full: others must not wait for this process
+            os.close(held)
+            raise
         return folder
 
     def _unpack(self, folder: Path) -> None:
@@ -99,9 +103,11 @@ def _held(folder: Path) -> int:
             os.close(held)
 
 
-def sweep() -> None:
+def sweep(besides: Path | None = None) -> None:
     """Take away what runs that were killed have left: folders that no living process holds."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if folder == besides:
+            continue
         with suppress(OSError):  # it is in use, or somebody else's, or just gone
             held = os.open(folder / LOCK, os.O_RDWR)
             try:
@@ -140,12 +146,9 @@ class Station:
         if self.away:
             bench.unpack(files)
         key = self.nursery.begin({**arguments, "folder": str(self.folder)}, limits, again=again)
-        try:
-            while (ended := self.nursery.wait(LOOK_SECONDS)) is None:
-                pass
-        except BaseException:  # cancelled: an interrupt, which Python takes up between two waits
-            self.nursery.cancel(key)
-            raise
+        ended = None
+        while ended is None or ended.key != key:
+            ended = self.nursery.wait(LOOK_SECONDS)
         return {"ended": asdict(ended), "files": bench.left_by(allocation) if self.away else {}, "away": self.away}
 
 
@@ -162,4 +165,9 @@ def evaluate_there(
             _station.nursery.close()
             _station = None
         _station = Station(crate)
-    return _station.evaluate(arguments, limits, files, again=again)
+    try:
+        return _station.evaluate(arguments, limits, files, again=again)
+    except BaseException:  # cancelled, in the middle of anything: nothing of it may reach the next evaluation
+        _station.nursery.close()
+        _station = None
+        raise

@@ -44,6 +44,8 @@ class Workbench:
             for partial in (self.folder / part).glob(".*"):  # of a worker that was killed while it wrote
                 partial.unlink()
         data = self.folder / "data"
+        if data.is_symlink() and not data.exists():
+            data.unlink()  # what was prepared has moved
         if not data.exists():
             if task.data.folder is not None:
                 data.symlink_to(task.data.folder, target_is_directory=True)  # it may be larger than there is room for

@@ -173,6 +173,77 @@ def test_killed_anywhere_it_goes_on_and_comes_to_the_same(tmp_path: Path, monkey
     assert sorted(each.name for each in tmp_path.iterdir()) == ["data.parquet", "out", "whole"]
 
 
+def test_columns_that_differ_from_block_to_block_come_out_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    rows = 3000
+    rng = np.random.default_rng(0)
+    target = rng.integers(0, 2, rows).astype(float)
+    target[::100] = np.nan
+    late = np.arange(rows) >= rows // 2
+    frame = pa.table(
+        {
+            "number": rng.normal(size=rows),
+            "town": pa.array(
+                [f"{'late' if each else 'town'} {n % 90}" for n, each in enumerate(late)]
+            ).dictionary_encode(),
+            "small": pa.array(rng.integers(0, 9, rows).astype(np.int8), mask=late & (rng.random(rows) < 0.5)),
+            "y": pa.array(target, from_pandas=False),
+        }
+    )
+    pq.write_table(frame, tmp_path / "data.parquet", row_group_size=200)
+    data = prepared(tmp_path / "data.parquet", tmp_path / "out", "y")
+    assert (data.schema.form, data.schema.task, data.schema.classes) == ("frame", "classification", (0, 1))
+    assert data.full_size + data.valid_size == rows - 30
+    found = pd.concat([data.train(data.full_size).X, data.valid().X]).sort_values("number", ignore_index=True)
+    expected = frame.to_pandas()[~np.isnan(target)].sort_values("number", ignore_index=True)
+    assert list(found["town"]) == list(expected["town"])
+    assert np.array_equal(found["small"].to_numpy(float), expected["small"].to_numpy(float), equal_nan=True)
+
+
+def test_no_type_comes_back_that_a_block_has_contradicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch)
+    numbers, words = ["7", " 8"] * 1500, ["true", "false"] * 1500
+    lines = [
+        f"{first},{second},{place % 2}"
+        for place, (first, second) in enumerate(zip(numbers + words, numbers * 2, strict=True))
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(["mixed,spaced,y", *lines]) + "\n")
+    data = prepared(tmp_path / "data.csv", tmp_path / "out", "y")
+    assert {column.name: column.kind for column in data.schema.columns} == {"mixed": "categorical", "spaced": "numeric"}
+
+
+def test_killed_from_the_command_line_it_goes_on(tmp_path: Path) -> None:
+    path, out = tmp_path / "data.parquet", tmp_path / "out"
+    table(200_000).to_parquet(path, row_group_size=5000)
+    command = ["prepare", path, "--target", "label", "--out", out, "--memory", "400MB"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pydaub", *map(str, command)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    survey = tmp_path / "out.work" / "survey.json"
+    while not survey.exists():
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    assert "must be free to work in" in _in_the_way(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pydaub", *map(str, command)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "survey" not in done.stderr, "the first pass was through"
+    assert "must be new or empty" in refused(*command)
+    assert "`cv` must be given when data is prepared" in refused("run", out, "--cv", "3")
+
+
+def _in_the_way(folder: Path) -> str:
+    (folder / "other.work").mkdir()
+    (folder / "other.work" / "mine.txt").write_text("mine")
+    said = refused("prepare", folder / "data.parquet", "--target", "label", "--out", folder / "other")
+    assert (folder / "other.work" / "mine.txt").read_text() == "mine"
+    return said
+
+
 def test_another_question_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
     path, out = tmp_path / "data.parquet", tmp_path / "out"

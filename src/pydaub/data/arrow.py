@@ -43,9 +43,9 @@ def frame(table: pa.Table, where: str) -> pd.DataFrame:
     names = checked_names(table.column_names, where)
     if not table.num_rows or not names:
         raise InputError(f"{where} must hold rows, got {len(names)} columns and {table.num_rows} rows.")
-    plain = [_plain(column, name, where) for column, name in zip(table.columns, names, strict=True)]
+    columns = [plain(column, name, where) for column, name in zip(table.columns, names, strict=True)]
     bools = {pa.bool_(): pd.BooleanDtype()}  # which may be missing
-    return pa.table(plain, names=names).to_pandas(ignore_metadata=True, split_blocks=True, types_mapper=bools.get)
+    return pa.table(columns, names=names).to_pandas(ignore_metadata=True, split_blocks=True, types_mapper=bools.get)
 
 
 def _opened(file: pa.NativeFile) -> Any:  # noqa: ANN401  # one of two reader classes of an untyped library
@@ -56,7 +56,7 @@ def _opened(file: pa.NativeFile) -> Any:  # noqa: ANN401  # one of two reader cl
         return pa.ipc.open_stream(file)
 
 
-def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
+def plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
     """Return a column in one of the few types that the rest of this package knows."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
@@ -82,7 +82,7 @@ def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
 
 def _text(categories: pa.Array, name: str, where: str) -> pa.Array:
     """Return categories of any type as text, so that new rows find them whatever type they come in."""
-    return _plain(pa.chunked_array([categories]), name, where).cast(pa.large_string()).combine_chunks()
+    return plain(pa.chunked_array([categories]), name, where).cast(pa.large_string()).combine_chunks()
 
 
 def _first_line(error: Exception) -> str:

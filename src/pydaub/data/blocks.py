@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 READ_AT_ONCE: Final = 1 << 20  # bytes; the default of Parquet reads gigabytes ahead
+MOST_AT_ONCE: Final = 1 << 30  # bytes; more is more than 32 bits can count
 LOOKED_AT: Final = 1 << 20  # bytes, for the delimiter and the names
 
 
@@ -38,7 +40,11 @@ class Blocks:
     @classmethod
     def of(cls, source: str | Path, size: int, encoding: str | None = None) -> Blocks:
         """Return the blocks of a file, or of all files of a folder in the order of their names."""
-        path = Path(source)
+        path, size = Path(source), min(size, MOST_AT_ONCE)
+        try:
+            codecs.lookup(encoding or "utf-8")
+        except LookupError:
+            raise InputError(f"`encoding` must be one that Python knows, such as latin-1, got {encoding!r}.") from None
         if path.is_file():
             return cls((path,), size, encoding)
         if not path.is_dir():
@@ -101,7 +107,7 @@ class Blocks:
                     place += 1
                     if place > skip:
                         yield table, done + int(share * size)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeError) as error:
                 raise InputError(f"{path} must be a whole table, got {one_line(error)}.") from None
             done += size
 

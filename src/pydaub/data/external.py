@@ -21,6 +21,7 @@ Killed and started again, it goes on from the last of these.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import math
@@ -30,7 +31,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
-from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ from pydaub.data.blocks import Blocks
 from pydaub.data.coercion import laid_out, refuse_infinite
 from pydaub.data.permutation import Permutation
 from pydaub.data.prepared import ABOUT, FORMAT, Prepared, sync
-from pydaub.data.rows import FrameRows, MatrixRows
+from pydaub.data.rows import LIBRARY, FrameRows, MatrixRows
 from pydaub.data.survey import Survey, survey
 from pydaub.data.target import CODED, labels_to_json
 from pydaub.errors import InputError
@@ -60,6 +60,8 @@ BUCKET_SHARE: Final = 1 / 5  # of the memory: a bucket is held twice for a momen
 MOST_BUCKETS: Final = 500  # files that are open at a time
 CHECKPOINT: Final = 32  # blocks
 VALIDATION_ROWS: Final = 100_000  # at most, unless said otherwise: their score is precise to a third of a per cent
+SAME_MEMORY: Final = 0.1
+LOCK: Final = "lock"
 KEY, TARGET, MATRIX = "__key", "__target", "__x"
 
 
@@ -93,31 +95,66 @@ def prepare_out_of_core(
         raise InputError(f"`validation_fraction` must be between 0 and 1, got {wanted.fraction!r}.")
     if whole(wanted.validation_rows, "validation_rows") < 1 or whole(wanted.seed, "seed") < 0:
         raise InputError("`validation_rows` must be at least 1 and `seed` not negative.")
+    out = out.resolve()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
     blocks = Blocks.of(wanted.source, int(BLOCK_SHARE * memory), wanted.encoding)
     work = out.with_name(f"{out.name}.work")
     try:
-        _begin(work, wanted, blocks)
+        memory = _begin(work, wanted, blocks, memory)
+        blocks = Blocks.of(wanted.source, int(BLOCK_SHARE * memory), wanted.encoding)
         found = _surveyed(work, wanted, blocks, memory, progress)
         plan = Plan.of(found, wanted, memory)
         _scatter(work, plan, blocks, progress)
         _gather(work, plan, out, progress)
     except OSError as error:
         raise InputError(f"`out` must be a folder with room for the rows twice, got {error.strerror}: {out}.") from None
+    finally:
+        _let_go(work)
     shutil.rmtree(work)
     return Prepared.open(out)
 
 
-def _begin(work: Path, wanted: Wanted, blocks: Blocks) -> None:
-    """Make the working folder, or keep the one of the same question."""
+def _begin(work: Path, wanted: Wanted, blocks: Blocks, memory: int) -> int:
+    """Make the working folder, or keep that of the same question; return the memory that it was begun with.
+
+    What Python itself takes differs a little from start to start: blocks must be the same all the same.
+    """
     files = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in blocks.paths]
-    asked = json.dumps({**vars(wanted), "source": files, "block": blocks.size, "format": FORMAT}, default=list)
-    if (work / "asked.json").exists() and (work / "asked.json").read_text() == asked:
-        return
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    _write(work / "asked.json", asked)
+    question = json.loads(json.dumps({**vars(wanted), "source": files, "format": FORMAT}, default=list))
+    path = work / "asked.json"
+    if work.exists() and not path.exists() and any(work.iterdir()):
+        raise InputError(f"{work} must be free to work in, got a folder with other files. Name another `out`.")
+    work.mkdir(parents=True, exist_ok=True)
+    _hold(work)
+    if path.exists():
+        asked = json.loads(path.read_text())
+        if asked["question"] == question and abs(asked["memory"] - memory) <= SAME_MEMORY * memory:
+            return int(asked["memory"])
+        for entry in work.iterdir():
+            if entry.name != LOCK:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    _write(path, json.dumps({"question": question, "memory": memory}))
+    return memory
+
+
+_held: dict[Path, Any] = {}
+
+
+def _hold(work: Path) -> None:
+    """Keep others from working in the same folder."""
+    file = (work / LOCK).open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise InputError(f"{work} must be worked in by one process at a time, got another one. Wait for it.") from None
+    _held[work] = file
+
+
+def _let_go(work: Path) -> None:
+    if work in _held:
+        _held.pop(work).close()
 
 
 def _surveyed(
@@ -182,11 +219,11 @@ class Plan:
     def keys(self, codes: Array, before: Array) -> Array:
         """Return each row's key; -inf where it validates. `before` are the rows of each class in earlier blocks."""
         keys = np.empty(len(codes))
-        for code in np.unique(codes):
-            mine = np.flatnonzero(codes == code)
+        by_class = np.argsort(codes, kind="stable")
+        present, starts = np.unique(codes[by_class], return_index=True)
+        for code, mine in zip(present, np.split(by_class, starts[1:]), strict=True):
             ranks = self.orders[code](np.arange(before[code], before[code] + len(mine))) - self.valid[code]
-            size = self.found.counts[code] - self.valid[code]
-            found = (ranks + self.offsets[code]) / size
+            found = (ranks + self.offsets[code]) / (self.found.counts[code] - self.valid[code])
             if len(self.found.counts) > 1:
                 found[ranks == 0] = -1 / (2 + code)  # one of each class comes first of all, below every other key
             found[ranks < 0] = -np.inf
@@ -288,8 +325,21 @@ def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Arra
         flat = pa.array(laid.array.astype(found.dtype).reshape(-1))
         table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(flat, len(found.used))})
     else:
-        table = laid.table  # type: ignore[attr-defined]  # the other form
+        table = _alike(laid.table, found)  # type: ignore[attr-defined]  # the other form
     return table.append_column(TARGET, pa.array(stored)), codes
+
+
+def _alike(table: pa.Table, found: Survey) -> pa.Table:
+    """Return columns of types that are the same in every block, whatever values it holds."""
+    types = {"boolean": pa.float32(), "numeric": pa.float64(), "date": pa.timestamp("us")}
+    columns = []
+    for column in found.used:
+        values = table[column.name]
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        columns.append(values.cast(types.get(column.kind, pa.large_string())))
+    schema = pa.schema([(column.name, values.type) for column, values in zip(found.used, columns, strict=True)])
+    return pa.table(columns, schema=schema.with_metadata({LIBRARY: b"pandas"}))
 
 
 def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:
@@ -311,8 +361,10 @@ def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:
 def _gather(work: Path, plan: Plan, out: Path, progress: Callable[[str, float], None]) -> None:
     """Sort one bucket after the other and write them on, into a folder that is there whole or not at all."""
     found = plan.found
-    temporary = out.with_name(f".{out.name}.{uuid4().hex}")
-    digest = hashlib.blake2b((work / "asked.json").read_bytes(), digest_size=16)
+    temporary = work / "out"
+    shutil.rmtree(temporary, ignore_errors=True)
+    about_schema = {"format": FORMAT, "schema": found.schema.to_json(), "labels": labels_to_json(found.labels)}
+    digest = hashlib.blake2b(json.dumps(about_schema, sort_keys=True).encode(), digest_size=16)
     written = 0
     try:
         temporary.mkdir(parents=True)
@@ -322,10 +374,10 @@ def _gather(work: Path, plan: Plan, out: Path, progress: Callable[[str, float], 
                     written += table.num_rows
                     writer.write(table, digest)
                     progress("gather", written / sum(found.counts))
+            if writer.written != size:
+                raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
         about = {
-            "format": FORMAT,
-            "schema": found.schema.to_json(),
-            "labels": labels_to_json(found.labels),
+            **about_schema,
             "notes": found.notes,
             "fingerprint": digest.hexdigest(),
             "train": ["target"],
@@ -379,6 +431,7 @@ class _Writer:
         self._stack = ExitStack()
         self._target: Any = None
         self._features: Any = None
+        self.written = 0
 
     def __enter__(self) -> Self:
         return self
@@ -389,6 +442,7 @@ class _Writer:
     def write(self, table: pa.Table, digest: Any) -> None:  # noqa: ANN401  # hashlib names no type
         """Write rows on, and feed them to a fingerprint."""
         target = table[TARGET].to_numpy()
+        self.written += len(target)
         if self._target is None:
             self._target = self._array("target", target.dtype, (self._rows,))
         self._target.write(target.data)

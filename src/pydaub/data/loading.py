@@ -74,7 +74,7 @@ def load(  # noqa: PLR0913  # what the command line offers
         raise InputError(f"`drop` must be a list of column names, got {drop!r}.")
     if is_prepared(source):
         settled = {"validation": validation, "group": group, "time": time, "drop": drop, "kinds": kinds, "task": task}
-        return _opened(Path(source), target, {**settled, "encoding": encoding})
+        return _opened(Path(source), target, {**settled, "encoding": encoding, "cv": split.none})
     roles = Roles(target, group, time, tuple(drop))
     forced = [name for name, kind in (kinds or {}).items() if kind in TEXTS]
     first = read(source, encoding=encoding, text=forced)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pydaub.data.arrow import frame
+from pydaub.data.arrow import frame, plain
 from pydaub.data.coercion import NUMBERS, TEXTS, laid_out
 from pydaub.data.columns import MOST_CLASSES, ROWS_A_CLASS, TWO, infer_columns, is_number
 from pydaub.data.rows import MatrixRows
@@ -127,6 +127,7 @@ class _Found:
         self.missing: Counter[str] = Counter()
         self.candidates = {name: [] if name in forced else list(TYPES) for name in names}
         self.labels: Counter[Any] | None = Counter()
+        self.label_type: pa.DataType = pa.null()
         self.sample: pa.Table | None = None
         self.keys = np.array([])
         self.most = SAMPLE
@@ -145,22 +146,25 @@ class _Found:
         self._draw(block)
 
     def _narrow(self, name: str, column: pa.ChunkedArray) -> None:
-        """Strike out the types that this block contradicts."""
-        candidates = self.candidates[name]
-        while candidates:
-            try:
-                column.cast(candidates[0])
-            except pa.ArrowInvalid:
-                candidates.pop(0)
-            else:
-                return
+        """Strike out the types that this block contradicts, all of them: none may come back."""
+        if self.candidates[name]:
+            trimmed = pc.utf8_trim_whitespace(column)
+            self.candidates[name] = [kind for kind in self.candidates[name] if _casts(trimmed, kind)]
 
     def _count(self, column: pa.ChunkedArray) -> None:
         if self.labels is None:
             return
+        column = plain(column, self.target, "The data")  # as the second pass will see it
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        for entry in pc.value_counts(column.drop_null()).tolist():
+        if pa.types.is_floating(column.type):
+            column = column.filter(pc.invert(pc.is_nan(column)), null_selection_behavior="drop")
+        self.label_type = column.type
+        found = pc.value_counts(column.drop_null())
+        if len(found) > MOST_LABELS:
+            self.labels = None
+            return
+        for entry in found.tolist():
             self.labels[entry["values"]] += entry["counts"]
         if len(self.labels) > MOST_LABELS:
             self.labels = None
@@ -175,7 +179,7 @@ class _Found:
         table = block.take(pa.array(chosen))
         table = table if self.sample is None else pa.concat_tables([self.sample, table])
         keys = np.concatenate([self.keys, keys[chosen]])
-        self.most = max(100, min(SAMPLE, int(SAMPLE_SHARE * self.memory * table.num_rows / max(table.nbytes, 1))))
+        self.most = max(100, min(self.most, int(SAMPLE_SHARE * self.memory * table.num_rows / max(table.nbytes, 1))))
         order = np.argsort(keys, kind="stable")[: self.most]
         self.sample, self.keys = table.take(pa.array(order)).combine_chunks(), keys[order]
 
@@ -185,7 +189,7 @@ class _Found:
         types = {name: candidates[0] if candidates else pa.string() for name, candidates in self.candidates.items()}
         sample = self.sample
         if blocks.are_text:
-            sample = pa.table({name: sample[name].cast(types[name]) for name in sample.column_names})
+            sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
         rows = frame(sample, str(blocks.paths[0]))
         columns = self._columns(rows.drop(columns=[self.target, *drop]), kinds)
         used = [column for column in columns if column.used]
@@ -247,9 +251,9 @@ class _Found:
                 )
             return "regression", np.array([]), (present,)
         counts = np.array(list(self.labels.values()))
-        values = pa.array(list(self.labels))
+        values = pa.array(list(self.labels), self.label_type)
         if self.target in types:
-            values = values.cast(types[self.target])
+            values = _typed(values, types[self.target])
         series = whole_labels(frame(pa.table({"y": values}), "y")["y"])
         found = task or _task(series, present)
         if found == "regression":
@@ -260,6 +264,18 @@ class _Found:
         if len(labels) < TWO:
             raise InputError(f"`{self.target}` must have at least two classes, got only {labels.tolist()[0]!r}.")
         return found, labels, tuple(np.bincount(codes, counts, len(labels)).astype(int).tolist())
+
+
+def _casts(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
+    try:
+        column.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _typed(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  # an array in one piece or in several
+    return column if kind == pa.string() else pc.utf8_trim_whitespace(column).cast(kind)
 
 
 def _task(distinct: pd.Series[Any], rows: int) -> Task:

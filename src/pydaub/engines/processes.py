@@ -98,6 +98,9 @@ class ProcessEngine:
         """How many workers are idle."""
         return max(0, self.slots - len(self._running) - len(self._failed))
 
+    def _is_full(self) -> bool:
+        return not self.free
+
     @property
     def clock(self) -> float:
         """Seconds since the engine was made."""
@@ -105,7 +108,7 @@ class ProcessEngine:
 
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         """Begin an evaluation. A learner that starts from what it learned before is not evaluated ahead (`reuse`)."""
-        if not self.free or self._nursery is None:
+        if self._is_full() or self._nursery is None:
             raise ProtocolError(f"`submit` must wait for a free worker: all {self.slots} are busy.")
         if allocation.learner not in self._task.learners:
             raise RefusedAllocation(f"`learner` must be one of the task's, got {allocation.learner!r}.")

@@ -131,6 +131,7 @@ class RayEngine(ProcessEngine):
             fleet.wait_for_a_node()
             limits = limits if limits.memory is not None else replace(limits, memory=fleet.share())
             fleet.memory = limits.memory
+            fleet.check_room()
         except BaseException:
             fleet.close()
             raise
@@ -140,6 +141,11 @@ class RayEngine(ProcessEngine):
     def slots(self) -> int:
         """How many evaluations the cluster has room for just now."""
         return self._fleet.slots if self._most is None else min(self._most, self._fleet.slots)
+
+    def _is_full(self) -> bool:
+        """Whether there was no room when that was last asked: a node may have been lost since, and Ray waits."""
+        room = self._fleet.told if self._most is None else min(self._most, self._fleet.told)
+        return len(self._running) + len(self._failed) >= room
 
 
 def _evaluate_on_node(*arguments: Any, **options: Any) -> dict[str, Any]:  # noqa: ANN401  # as of `evaluate_there`
@@ -160,20 +166,21 @@ class Fleet:
         self._remote = ray.remote(_evaluate_on_node)
         self._running: dict[Any, tuple[int, tuple[str, ...]]] = {}  # by Ray's handle: the key, and the learners' names
         self._keys = 0
-        self._counted_at, self._found, self._told = -LOOK_SECONDS, 0, 0
+        self._counted_at, self._found, self.told = -LOOK_SECONDS, 0, 0
         self._away: set[str] = set()  # nodes that have a copy of the rows
         self.memory: int | None = None
 
     @property
     def slots(self) -> int:
         """How many evaluations there is room for by the CPUs and the memory of the living nodes."""
-        self._told = self._count()
-        return self._told
+        self.told = self._count()
+        return self.told
 
     def _count(self) -> int:
         now = time.monotonic()
         if now - self._counted_at >= LOOK_SECONDS and self._ray.is_initialized():  # asked for nodes, Ray would start
-            self._found = sum(self._room(node["Resources"]) for node in self._nodes())
+            found = sum(self._room(node["Resources"]) for node in self._nodes())
+            self._found = max(1, found)  # without a node, Ray keeps an evaluation until there is one
             self._counted_at = now
         return self._found
 
@@ -191,6 +198,17 @@ class Fleet:
             if time.monotonic() > deadline:
                 raise InputError(f"The cluster must have a node with a CPU, got none within {PATIENCE:.0f} s.")
             time.sleep(0.2)
+
+    def check_room(self) -> None:
+        """Refuse a memory limit that no node can hold, and count anew by the one that holds."""
+        if self.memory and not any(self._room(node["Resources"]) for node in self._nodes()):
+            most = max((node["Resources"].get("memory", 0) for node in self._nodes()), default=0)
+            raise InputError(
+                f"`learner_memory` must fit on a node of the cluster, which has {most / 1e9:,.1f} GB at most, got"
+                f" {self.memory / 1e9:,.1f} GB."
+            )
+        self._counted_at = -LOOK_SECONDS
+        self.told = self._count()
 
     def share(self) -> int | None:
         """Return how many bytes each CPU of the smallest node has for its evaluations."""
@@ -239,7 +257,7 @@ class Fleet:
             ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=left, fetch_local=False)
             if ready:
                 return self._ended(ready[0])
-            if (deadline is not None and time.monotonic() >= deadline) or self._count() > self._told:
+            if (deadline is not None and time.monotonic() >= deadline) or self._count() > self.told:
                 return None
 
     def _ended(self, ref: Any) -> Ended:  # noqa: ANN401  # Ray's handle
@@ -272,11 +290,13 @@ class Fleet:
         """End every evaluation, take away the copies of the rows, and leave the cluster if it was not ours before."""
         if not self._ray.is_initialized():
             return
+        cancelled = bool(self._running)
         for key, _ in list(self._running.values()):
             self.cancel(key)
         if self._crate is not None:
             (self._folder / IDENTITY).unlink(missing_ok=True)
-            self._clear_copies(self._crate.identity)
+            if self._away or cancelled:
+                self._clear_copies(self._crate.identity)
             self._crate = None
         if self._ours:
             self._ray.shutdown()
@@ -290,7 +310,7 @@ class Fleet:
             clearing.options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
                 identity
             )
-            for node in self._away & living
+            for node in living
         ]
         if done:
             self._ray.wait(done, num_returns=len(done), timeout=10)
