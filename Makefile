@@ -15,7 +15,7 @@ demo: $(READY)  ## the paper's parity problem on two workers; FULL=1 for the pap
 	$(BIN)/pydaub demo $(if $(FULL),--full)
 
 test: $(READY) weka browser  ## every test, doctests and documentation included
-	$(BIN)/pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto $(PYTEST_ARGS)
 
 # Java and WEKA, which its tests need. Only root installs them unasked: on a person's machine, or where it fails, those
 # tests are skipped and say what to do.
