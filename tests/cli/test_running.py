@@ -515,7 +515,10 @@ def test_a_run_that_was_cut_short_goes_on(gate: Gate, tmp_path: Path, number: si
     assert resumed["resumed"] == known
     assert sequence(resumed) == sequence(told)
     assert resumed["selected"] == told["selected"]
-    assert resumed["certificate"] == told["certificate"]
+    ahead = {"doubts", "text"}  # which what was guessed ahead may raise, as time allowed
+    assert {name: value for name, value in resumed["certificate"].items() if name not in ahead} == {
+        name: value for name, value in told["certificate"].items() if name not in ahead
+    }
     data = gate.arguments[1]
     assert call("predict", folder, data).out == call("predict", told["folder"], data).out
 

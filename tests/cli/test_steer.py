@@ -68,7 +68,7 @@ def test_paused_nothing_begins_and_stopped_the_best_so_far_is_there(learners: Pa
         wait_until(lambda: _evaluated(folder) == before)
         assert "has joined the race" in call("steer", folder, "add", "knn-5").out
         assert "got 'knn-5'" in refused("steer", folder, "add", "knn-5")
-        assert "portfolios sklearn or weka, got" in refused("steer", folder, "add", str(learners))
+        assert "portfolios sklearn, weka or streaming, got" in refused("steer", folder, "add", str(learners))
         assert _evaluated(folder) == before
         assert "Going on" in call("steer", folder, "resume").out
         wait_until(lambda: _evaluated(folder) > before)

@@ -232,7 +232,7 @@ def test_killed_from_the_command_line_it_goes_on(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "survey" not in done.stderr, "the first pass was through"
-    assert "must be new or empty" in refused(*command)
+    assert "must be new or empty" in refused(*command[:-1], "4GB")
     assert "`cv` must be given when data is prepared" in refused("run", out, "--cv", "3")
 
 
@@ -296,7 +296,7 @@ def test_memory_stays_within_its_limit_with_data_four_times_as_large(tmp_path: P
 def test_a_run_takes_the_folder_and_copies_nothing(tmp_path: Path) -> None:
     path, out, run = tmp_path / "data.parquet", tmp_path / "out", tmp_path / "run"
     table().to_parquet(path)
-    made = call("prepare", path, "--target", "label", "--out", out, "--memory", "600MB")
+    made = call("prepare", path, "--target", "label", "--out", out, "--memory", "4GB")
     assert made.code == 0, made.err
     assert "Run it: pydaub run" in made.out
     assert "gather: 100 %" in made.err
