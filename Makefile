@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
+.PHONY: help demo test test-ray weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -16,6 +16,9 @@ demo: $(READY)  ## the paper's parity problem on two workers; FULL=1 for the pap
 
 test: $(READY) weka browser  ## every test, doctests and documentation included
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+
+test-ray: $(READY)  ## the tests of Ray, on a real cluster of several nodes on this machine: some minutes
+	PYDAUB_RAY_TESTS=1 $(BIN)/pytest -k ray tests/engines/test_ray.py tests/contracts/test_engines.py $(PYTEST_ARGS)
 
 # Java and WEKA, which its tests need. Only root installs them unasked: on a person's machine, or where it fails, those
 # tests are skipped and say what to do.

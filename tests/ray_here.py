@@ -17,7 +17,7 @@ MISSING = find_spec("ray") is None
 needs_ray = [
     pytest.mark.skipif(MISSING, reason="needs Ray: pip install 'pydaub[ray]'"),
     # Ray takes over the signals by which a JVM in the same process, WEKA's, finds its own faults.
-    pytest.mark.skipif(APART not in os.environ, reason="test_ray_apart.py runs it in a process of its own"),
+    pytest.mark.skipif(APART not in os.environ, reason="Ray has a process of its own: make test-ray"),
 ]
 STORE = 100_000_000  # bytes; Ray would take a third of the memory
 # As the engine's own Ray is started: see engines/ray.py.
