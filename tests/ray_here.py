@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from faults import wait_until
+from pydaub.engines.ray import GUARDED
 
 APART = "PYDAUB_RAY_TESTS"  # set in the process that runs them
 MISSING = find_spec("ray") is None
@@ -20,8 +21,6 @@ needs_ray = [
     pytest.mark.skipif(APART not in os.environ, reason="Ray has a process of its own: make test-ray"),
 ]
 STORE = 100_000_000  # bytes; Ray would take a third of the memory
-# As the engine's own Ray is started: see engines/ray.py.
-GUARD = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 _nodes: list[Any] = []
 _head: Any = None
@@ -31,7 +30,7 @@ def cluster(nodes: int) -> list[Any]:
     """Return that many nodes with a CPU each; the first call starts the cluster, which ends with the tests."""
     global _head  # noqa: PLW0603  # half a minute: one for all tests of a process
     if _head is None:
-        os.environ.update({**GUARD, "RAY_AUTH_TOKEN": secrets.token_hex(32)})
+        os.environ.update({**GUARDED, "RAY_AUTH_TOKEN": secrets.token_hex(32)})
         from ray.cluster_utils import Cluster  # noqa: PLC0415  # after the environment, which it reads once
 
         _head = Cluster(

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from pydaub.data import Prepared
+from pydaub.data.prepared import write_whole
 from pydaub.errors import InputError, one_line
 from pydaub.evaluation import Task, evaluate, fitted_on
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
@@ -57,7 +57,7 @@ class Workbench:
             content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # each has its own file
         except Exception as error:  # noqa: BLE001  # as below
             raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
-        _write(self.folder / "task.pkl", content)
+        write_whole(self.folder / "task.pkl", content)
         failures = {name: self.admit(name, task.learners[name]) for name in tuple(self._position)}
         return {name: failure for name, failure in failures.items() if failure is not None}
 
@@ -68,7 +68,7 @@ class Workbench:
             content = cloudpickle.dumps(learner)
         except Exception as error:  # noqa: BLE001  # whatever its own pickling raises
             return Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
-        _write(self.folder / "learners" / f"{position}.pkl", content)
+        write_whole(self.folder / "learners" / f"{position}.pkl", content)
         return None
 
     def task(self, learner: str) -> Task:
@@ -89,7 +89,7 @@ class Workbench:
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
         """Keep what was learned for larger sizes."""
-        _write(self._path("learned", allocation), cloudpickle.dumps(learned))
+        write_whole(self._path("learned", allocation), cloudpickle.dumps(learned))
 
     def shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
         """Keep a fitted learner; one that cannot be pickled is fitted again when it is needed."""
@@ -97,7 +97,7 @@ class Workbench:
             content = cloudpickle.dumps(fitted)
         except Exception:  # noqa: BLE001  # its measurement counts all the same
             return
-        _write(self._path("fitted", allocation, f"-{score!r}"), content)
+        write_whole(self._path("fitted", allocation, f"-{score!r}"), content)
 
     def fitted(self, allocation: Allocation, score: float) -> Any | None:
         """Return the fitted learner that was kept for an allocation and got this score, or None."""
@@ -122,7 +122,7 @@ class Workbench:
     def unpack(self, files: Mapping[str, bytes]) -> None:
         """Take in files of another folder of the same task."""
         for name, content in files.items():
-            _write(self.folder / name, content)
+            write_whole(self.folder / name, content)
 
     def _contents(self, paths: Iterable[Path]) -> dict[str, bytes]:
         return {str(path.relative_to(self.folder)): path.read_bytes() for path in paths}
@@ -169,12 +169,5 @@ def fit_at(  # noqa: PLR0913  # plain values, that travel
     """Fit a learner in a worker and leave it at a path."""
     task = Workbench(Path(folder), tuple(learners)).task(learner)
     fitted = fitted_on(task, Allocation(learner, size), with_validation=with_validation)
-    _write(Path(path), cloudpickle.dumps(fitted))
+    write_whole(Path(path), cloudpickle.dumps(fitted))
     return path
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file that is there as a whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content)
-    partial.replace(path)

@@ -43,8 +43,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def small_blocks(monkeypatch: pytest.MonkeyPatch, block: float = 3e-5, bucket: float = 2e-4) -> None:
     """Have many blocks, buckets and checkpoints of a small file."""
     monkeypatch.setattr("pydaub.data.external.BLOCK_SHARE", block)
-    monkeypatch.setattr("pydaub.data.external.BUCKET_SHARE", bucket)
-    monkeypatch.setattr("pydaub.data.external.CHECKPOINT", 3)
+    monkeypatch.setattr("pydaub.data.plan.BUCKET_SHARE", bucket)
+    monkeypatch.setattr("pydaub.data.scatter.CHECKPOINT", 3)
 
 
 @pytest.mark.parametrize("end", ["parquet", "csv", "feather", "folder"])
@@ -143,8 +143,8 @@ def test_a_number_is_learned_as_one(tmp_path: Path) -> None:
 KILLED = """
 import sys, os
 from pathlib import Path
-import pydaub.data.external as external
-external.BLOCK_SHARE, external.BUCKET_SHARE, external.CHECKPOINT = 3e-5, 2e-4, 3
+from pydaub.data import external, plan, scatter
+external.BLOCK_SHARE, plan.BUCKET_SHARE, scatter.CHECKPOINT = 3e-5, 2e-4, 3
 left = int(sys.argv[3])
 def progress(stage, share):
     global left

@@ -187,3 +187,12 @@ def sync(path: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Write a file that is there as a whole or not at all; if `durable`, also after the power was cut."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_bytes(content)
+    if durable:
+        sync(partial)
+    partial.replace(path)

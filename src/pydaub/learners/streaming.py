@@ -107,12 +107,7 @@ STREAMED_CLASSIFIERS: Final = tuple(
     Recipe(f"stream-{name}", f"{words}, block by block", "none", _of(StreamedClassifier, make, epochs), numbers=True)
     for name, words, make, epochs in (
         ("naive-bayes", "Naive Bayes with a Gaussian for each column", GaussianNB, 1),
-        (
-            "sgd-logistic",
-            "Logistic regression by gradient descent, 3 epochs",
-            partial(SGDClassifier, loss="log_loss"),
-            3,
-        ),
+        ("sgd-logistic", "Logistic regression by gradient descent, 3 epochs", LOGISTIC, 3),
         ("sgd-hinge", "Linear SVM by gradient descent, 3 epochs", partial(SGDClassifier, average=True), 3),
         ("mlp", "Neural network, 100 hidden units, 5 epochs", MLPClassifier, 5),
     )

@@ -1,0 +1,137 @@
+"""The last pass of preparing out of core: buckets, sorted one after the other, become the prepared form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from pydaub.data.prepared import ABOUT, FORMAT, sync
+from pydaub.data.rows import FrameRows
+from pydaub.data.scatter import KEY, MATRIX, TARGET
+from pydaub.data.target import labels_to_json
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pydaub.data.plan import Plan
+    from pydaub.data.survey import Survey
+
+
+def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[str, float], None]) -> None:
+    """Sort one bucket after the other and write them on, a block at a time; `out` is there whole or not at all."""
+    found = plan.found
+    temporary = work / "out"
+    shutil.rmtree(temporary, ignore_errors=True)
+    about_schema = {"format": FORMAT, "schema": found.schema.to_json(), "labels": labels_to_json(found.labels)}
+    digest = hashlib.blake2b(json.dumps(about_schema, sort_keys=True).encode(), digest_size=16)
+    written = 0
+    try:
+        temporary.mkdir(parents=True)
+        for side, size in (("train", plan.train_size), ("valid", sum(plan.valid))):
+            with _Writer(temporary / side, found, size) as writer:
+                for table in _sorted_parts(work, plan, side, block):
+                    written += table.num_rows
+                    writer.write(table, digest)
+                    progress("gather", written / sum(found.counts))
+            if writer.written != size:
+                raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
+        about = {
+            **about_schema,
+            "notes": found.notes,
+            "fingerprint": digest.hexdigest(),
+            "train": ["target"],
+            "valid": ["target"],
+        }
+        (temporary / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
+        for file in [*temporary.iterdir(), temporary]:
+            sync(file)
+        if out.exists():
+            out.rmdir()
+        temporary.rename(out)
+        sync(out.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _sorted_parts(work: Path, plan: Plan, side: str, block: int) -> Iterator[pa.Table]:
+    if side == "valid":
+        yield from _parts(work / "valid.rows")
+        return
+    step = max(1, block // (plan.found.row_bytes + 16))
+    for number in range(plan.buckets):
+        parts = list(_parts(work / f"{number}.rows"))
+        if not parts:
+            continue
+        table = pa.concat_tables(parts).combine_chunks()
+        parts.clear()
+        pa.default_memory_pool().release_unused()  # what is freed would stay with the process
+        order = np.argsort(table[KEY].to_numpy(), kind="stable")
+        for start in range(0, len(order), step):
+            yield table.take(pa.array(order[start : start + step]))
+        del table
+        pa.default_memory_pool().release_unused()
+
+
+def _parts(path: Path) -> Iterator[pa.Table]:
+    """Yield the rows of a file: streams one after the other, one for each checkpoint."""
+    with path.open("rb") as file:
+        end = path.stat().st_size
+        while file.tell() < end:
+            with pa.ipc.open_stream(file) as stream:
+                for batch in stream:
+                    yield pa.Table.from_batches([batch])
+
+
+class _Writer:
+    """The files of one side of prepared data, written on and on."""
+
+    def __init__(self, stem: Path, found: Survey, rows: int) -> None:
+        self._stem, self._found, self._rows = stem, found, rows
+        self._stack = ExitStack()
+        self._target: Any = None
+        self._features: Any = None
+        self.written = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def write(self, table: pa.Table, digest: Any) -> None:  # noqa: ANN401  # hashlib names no type
+        """Write rows on, and feed them to a fingerprint."""
+        target = table[TARGET].to_numpy()
+        self.written += len(target)
+        if self._target is None:
+            self._target = self._array("target", target.dtype, (self._rows,))
+        self._target.write(target.data)
+        digest.update(target.data)
+        features = table.drop_columns([KEY, TARGET])
+        if self._found.form == "matrix":
+            column = features[MATRIX]
+            values = (column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()).flatten().to_numpy()
+            if self._features is None:
+                self._features = self._array("rows", values.dtype, (self._rows, len(self._found.used)))
+            self._features.write(values.data)
+            digest.update(values.data)
+        else:
+            if self._features is None:
+                file = self._stack.enter_context(pa.OSFile(f"{self._stem}.rows.arrow", "wb"))
+                self._features = self._stack.enter_context(pa.ipc.new_file(file, features.schema))
+            self._features.write_table(features.combine_chunks())
+            for part in FrameRows(features).parts():
+                digest.update(part)
+
+    def _array(self, name: str, dtype: Any, shape: Sequence[int]) -> Any:  # noqa: ANN401  # a file
+        file = self._stack.enter_context(Path(f"{self._stem}.{name}.npy").open("wb"))  # noqa: SIM115  # the stack closes it
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": tuple(shape)}
+        np.lib.format.write_array_header_1_0(file, header)
+        return file
