@@ -57,7 +57,7 @@ def test_out_of_budget_it_says_what_is_left_out_and_goes_on(tmp_path: Path, caps
     with pytest.raises(InputError, match="must have time for at least one training"):
         measure(wanted, tmp_path, jobs=1, budget=0.001)
     done = [0]
-    for budget in (3.0, 6.0, 12.0, 24.0):
+    for budget in range(1, 60):  # the least with which anything is done, on however slow a machine
         with suppress(InputError):
             path = measure(wanted, tmp_path, jobs=1, budget=budget)
             left_out = json.loads(path.with_suffix(".json").read_text())["left_out"]
