@@ -30,7 +30,6 @@ from pydaub import (
     run,
 )
 from pydaub.certificate import (
-    EXPONENTS,
     LONG_ENOUGH,
     NAMED,
     Certificate,
@@ -39,6 +38,7 @@ from pydaub.certificate import (
     projected_seconds,
     proportional,
 )
+from pydaub.curve import EXPONENTS
 from pydaub.errors import NothingMeasured
 from tables import random_schedule, random_table
 

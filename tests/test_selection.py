@@ -43,7 +43,7 @@ from pydaub.selection import (
     schedule_for,
     select,
     settings_of,
-    strategy_named,
+    strategy_for,
 )
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -141,13 +141,32 @@ def test_the_first_size_is_the_papers_where_it_can_be() -> None:
 
 
 def test_a_strategy_is_named() -> None:
-    assert strategy_named("halving", {"a": 1}, Schedule((1, 2))).learners == ("a",)
+    task = task_of()[0]
+    assert strategy_for("halving", task, Schedule((1, 2))).learners == tuple(name for name, _ in LEARNERS)
     nonsense: list[Any] = ["best", None, [], 5]
     for given_ in nonsense:
         with pytest.raises(
-            InputError, match=r"`strategy` must be one of daub, full, subset, elimination, halving, got"
+            InputError, match=r"`strategy` must be one of frugal, daub, full, subset, elimination, halving, got"
         ):
-            strategy_named(given_, {"a": 1}, Schedule((1, 2)))
+            strategy_for(given_, task, Schedule((1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("scoring", "rows", "top"),
+    [
+        (None, 90, 1.0),
+        ("accuracy", 90, 1.0),
+        ("f1_macro", 90, 1.0),
+        ("neg_log_loss", None, 0.0),
+        (lambda *_: 5.0, None, None),
+    ],
+)
+def test_who_weighs_losses_is_told_of_what_kind_scores_are(scoring: Any, rows: int | None, top: float | None) -> None:
+    told = strategy_for("frugal", task_of(scoring=scoring)[0], Schedule((1, 2)), 0.02).settings
+    assert (told["delta"], told["valid_rows"], told["top"]) == (0.02, rows, top)
+    assert strategy_for("frugal", task_of(cv=5)[0], Schedule((1, 2))).settings["valid_rows"] == 210
+    with pytest.raises(InputError, match="`delta` must go with the strategy frugal, got 'daub'"):
+        strategy_for("daub", task_of()[0], Schedule((1, 2)), 0.02)
 
 
 def test_settings_differ_where_runs_do() -> None:

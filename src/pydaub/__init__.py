@@ -40,7 +40,7 @@ from pydaub.records import (
 )
 from pydaub.run import Result, Step, run
 from pydaub.schedule import PAPER_SIZES, Schedule
-from pydaub.strategies import STRATEGIES, Daub, Elimination, Full, Halving, Strategy, Subset
+from pydaub.strategies import STRATEGIES, Daub, Elimination, Frugal, Full, Halving, Strategy, Subset
 
 if TYPE_CHECKING:
     from pydaub.learners.weka.classifier import WekaClassifier
@@ -63,6 +63,7 @@ __all__ = [
     "Evaluated",
     "Failure",
     "FitFailed",
+    "Frugal",
     "Full",
     "Halving",
     "InputError",

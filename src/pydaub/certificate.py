@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from pydaub.curve import extended
 from pydaub.records import Allocation, Measurement, Outcome
 from pydaub.run import Step
 
@@ -25,8 +26,6 @@ PROPORTIONS: Final = re.compile(
 )
 LONG_ENOUGH: Final = 3  # points of a curve that can be judged
 NAMED: Final = 8  # learners that are named in a sentence
-SMALLEST_TIME: Final = 0.01  # seconds; below that a time says nothing of how cost grows
-EXPONENTS: Final = (0.5, 3.0)  # how cost may grow with the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +157,6 @@ def projected_seconds(
             return None
         total += failed[name] if name in failed else extended(sorted(times[name]), full_size)
     return total
-
-
-def extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
-    """Return about how long a learner takes with so many rows, by what it took with fewer, the largest last."""
-    size, seconds = times[-1]
-    points = [(math.log(n), math.log(s)) for n, s in times if s >= SMALLEST_TIME]
-    exponent = 1.0
-    if len(points) > 1:
-        mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
-        spread = sum((x - mean_x) ** 2 for x, _ in points)
-        exponent = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    least, most = EXPONENTS
-    return float(seconds * (full_size / size) ** min(max(exponent, least), most))
 
 
 def _curves(result: Result, *, with_guesses: bool = False) -> dict[str, list[Step]]:

@@ -1,16 +1,22 @@
-"""The learning curve of one learner, with the paper's monotone regression."""
+"""The learning curve of one learner, with the paper's monotone regression, and how its cost grows."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydaub.errors import InputError
 from pydaub.records import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydaub.records import Measurement
+
+SMALLEST_TIME: Final = 0.01  # seconds; below that a time says nothing of how cost grows
+EXPONENTS: Final = (0.5, 3.0)  # how cost may grow with the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +67,16 @@ class Curve:
     def prefix(self, length: int) -> Curve:
         """Return the curve as it was when it had its first `length` points, before later corrections."""
         return Curve(self.learner, self.sizes[:length], self.measurements[:length])
+
+
+def extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
+    """Return about how long a learner takes with so many rows, by what it took with fewer, the largest last."""
+    size, seconds = times[-1]
+    points = [(math.log(n), math.log(s)) for n, s in times if s >= SMALLEST_TIME]
+    exponent = 1.0
+    if len(points) > 1:
+        mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
+        spread = sum((x - mean_x) ** 2 for x, _ in points)
+        exponent = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    least, most = EXPONENTS
+    return float(seconds * (full_size / size) ** min(max(exponent, least), most))

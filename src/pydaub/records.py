@@ -53,7 +53,7 @@ class Measurement:
     def __post_init__(self) -> None:
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
         if self.metrics:
-            checked = {str(name): float(_number(value, name)) for name, value in self.metrics.items()}
+            checked = {str(name): float(number(value, name)) for name, value in self.metrics.items()}
             object.__setattr__(
                 self, "metrics", {name: value for name, value in checked.items() if math.isfinite(value)}
             )
@@ -61,7 +61,7 @@ class Measurement:
         if plain and -LARGEST <= train <= LARGEST and -LARGEST <= valid <= LARGEST and 0 <= seconds <= LARGEST:
             return  # as nearly always
         for name in ("train_score", "valid_score", "seconds"):
-            value = _number(getattr(self, name), name)
+            value = number(getattr(self, name), name)
             object.__setattr__(self, name, value)
             if not -LARGEST <= value <= LARGEST:
                 limit = f"finite, at most {LARGEST:g} in size"
@@ -83,7 +83,7 @@ class Failure:
             raise InputError(f"`kind` must be one of {', '.join(FAILURE_KINDS)}, got {self.kind!r}.")
         if not isinstance(self.message, str):
             raise InputError(f"`message` must be text, got {self.message!r}.")
-        seconds = _number(self.seconds, "seconds")
+        seconds = number(self.seconds, "seconds")
         if not 0 <= seconds <= LARGEST:
             raise InputError(f"`seconds` must be finite and not negative, got {seconds}.")
         object.__setattr__(self, "seconds", seconds)
@@ -194,19 +194,19 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # on
             return Started(dict(fields["settings"]))
         case "asked":
             bound = fields["bound"]
-            known = None if bound is None else _number(bound, "bound")
+            known = None if bound is None else number(bound, "bound")
             return Asked(Allocation(fields["learner"], fields["size"]), known)
         case "submitted":
             return Submitted(Allocation(fields["learner"], fields["size"]))
         case "evaluated":
             allocation = Allocation(fields["learner"], fields["size"])
-            return Evaluated(allocation, outcome_from_json(fields), _number(fields["clock"], "clock"))
+            return Evaluated(allocation, outcome_from_json(fields), number(fields["clock"], "clock"))
         case "selected":
             return Selected(Allocation(fields["learner"], 1).learner)
         case "stopped":
-            return Stopped(str(fields["reason"]), _number(fields["clock"], "clock"))
+            return Stopped(str(fields["reason"]), number(fields["clock"], "clock"))
         case "steered":
-            return Steered(fields["command"], fields["learner"], _number(fields["clock"], "clock"))
+            return Steered(fields["command"], fields["learner"], number(fields["clock"], "clock"))
         case _:
             return None
 
@@ -247,7 +247,7 @@ def whole(value: object, name: str) -> int:
     raise InputError(f"`{name}` must be a whole number, got {value!r}.")
 
 
-def _number(value: object, name: str) -> float:
+def number(value: object, name: str) -> float:
     """Return a number of any type as a float, so that a run and its replay compute alike.
 
     Fractions stay as they are: the theory is checked in exact arithmetic.

@@ -30,6 +30,7 @@ from pydaub.data.loading import is_prepared
 from pydaub.errors import InputError
 from pydaub.journal import JOURNAL
 from pydaub.learners.weka.jar import jar
+from pydaub.strategies import DEFAULT
 
 ABOUT: Final = "run.json"
 RESULT: Final = "result.json"
@@ -54,7 +55,8 @@ class Request:
     data: str
     target: str | None = None
     learners: str = "sklearn"
-    strategy: str = "daub"
+    strategy: str = DEFAULT
+    delta: float | None = None
     first_size: int | None = None
     ratio: str = "1.5"
     scoring: str | None = None

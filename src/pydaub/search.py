@@ -29,7 +29,8 @@ from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
 from pydaub.nursery import Limits
 from pydaub.records import Evaluated, Event, Failure, Measurement
 from pydaub.report import Report
-from pydaub.selection import Selection, Where, schedule_for, select, strategy_named
+from pydaub.selection import Selection, Where, schedule_for, select, strategy_for
+from pydaub.strategies import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +73,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     with `param_grid`: lists of values, of which each combination is a learner, or distributions, of which `n_iter`
     combinations are drawn.
 
+    `strategy` says who gets data next; with "frugal", `delta` is the loss of score that is tolerated (0.01).
     `task` says "classification" or "regression" where the target does not show it, or is not there yet.
 
     Scores are those of `scoring` (a name, a callable, or None for the learner's own `score`) on a validation set: the
@@ -107,7 +109,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         param_grid: Any = None,
         n_iter: int = 10,
         task: str | None = None,
-        strategy: str = "daub",
+        strategy: str = DEFAULT,
+        delta: float | None = None,
         first_size: int | None = None,
         ratio: float | str = "1.5",
         scoring: Any = None,
@@ -130,6 +133,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         self.n_iter = n_iter
         self.task = task
         self.strategy = strategy
+        self.delta = delta
         self.first_size = first_size
         self.ratio = ratio
         self.scoring = scoring
@@ -216,7 +220,6 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _selected(self, data: Prepared, learners: dict[str, Learner], seed: int, *, routed: bool) -> Selection:
         schedule, self.schedule_note_ = schedule_for(data.full_size, self.first_size, self.ratio)
-        strategy = strategy_named(self.strategy, learners, schedule)
         where = self._where()
         task = Task(
             data,
@@ -230,6 +233,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         )
         if not routed:
             task = task.unrouted()
+        strategy = strategy_for(self.strategy, task, schedule, self.delta)
         watch = _printed if self.verbose else None
         found = select(task, strategy, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
         if found.note:

@@ -27,7 +27,8 @@ from pydaub.records import Allocation, Failure, Measurement, Outcome, Started
 from pydaub.run import Result, Steering, run
 from pydaub.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact
 from pydaub.steering import STEERING, Mailbox
-from pydaub.strategies import STRATEGIES, Strategy
+from pydaub.strategies import STRATEGIES, Frugal, Strategy
+from pydaub.strategies.frugal import DELTA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -143,11 +144,23 @@ def schedule_for(
     return Schedule((full_size,)), f"{note}: every learner gets all of them."
 
 
-def strategy_named(name: str, learners: Mapping[str, Any], schedule: Schedule) -> Strategy:
-    """Return the strategy of that name."""
+def strategy_for(name: str, task: Task, schedule: Schedule, delta: float | None = None) -> Strategy:
+    """Return the strategy of that name; one that weighs losses is told of what kind the scores are."""
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {name!r}.")
-    return STRATEGIES[name](tuple(learners), schedule)
+    if STRATEGIES[name] is Frugal:
+        rows = validation_rows(task) if is_proportion(task) else None
+        return Frugal(tuple(task.learners), schedule, DELTA if delta is None else delta, rows, _top(task.scoring))
+    if delta is not None:
+        raise InputError(f"`delta` must go with the strategy frugal, got {name!r}.")
+    return STRATEGIES[name](tuple(task.learners), schedule)
+
+
+def _top(scoring: Any) -> float | None:
+    """Return the best score there can be. Errors count negatively with scikit-learn's scorers, and are called so."""
+    if callable(scoring):
+        return None
+    return 0.0 if isinstance(scoring, str) and scoring.startswith("neg_") else 1.0
 
 
 def settings_of(task: Task, strategy: Strategy) -> dict[str, Any]:

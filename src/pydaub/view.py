@@ -10,7 +10,6 @@ from pydaub.certificate import projected_seconds
 from pydaub.errors import AllLearnersFailed, JournalError
 from pydaub.records import Allocation, Evaluated, Event, Measurement, Outcome, Started, Steered, Stopped, Submitted
 from pydaub.run import TIMED, Past, Result, best_so_far
-from pydaub.schedule import Schedule
 from pydaub.strategies import STRATEGIES, Strategy
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def _promise(standing: Standing) -> tuple[bool, float, int, float]:
 def strategy_of(settings: dict[str, Any]) -> Strategy:
     """Return the strategy that a journal's settings describe, as it was at the beginning."""
     try:
-        strategy = STRATEGIES[settings["strategy"]](settings["learners"], Schedule(tuple(settings["sizes"])))
+        strategy = STRATEGIES[settings["strategy"]].from_settings(settings)
     except (KeyError, TypeError) as error:
         raise JournalError(f"The journal must name a known strategy, learners and sizes, got {error!r}.") from None
     if strategy.settings != {name: settings.get(name) for name in strategy.settings}:

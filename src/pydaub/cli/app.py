@@ -12,7 +12,7 @@ import typer
 
 from pydaub import __version__
 from pydaub.errors import AllLearnersFailed, FitFailed, NothingMeasured, PydaubError
-from pydaub.strategies import STRATEGIES
+from pydaub.strategies import DEFAULT, STRATEGIES
 from pydaub.terminal import plain
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ EXIT_BAD_INPUT: Final = 2
 EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 
 StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one name for one thing: STRATEGIES
-DEFAULT_STRATEGY: Final = StrategyName("daub")
+DEFAULT_STRATEGY: Final = StrategyName(DEFAULT)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

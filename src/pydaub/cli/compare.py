@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pydaub.cli.app import app
-from pydaub.cli.running import Jobs, Json, Memory, Quiet, Timeout, WekaJar, options
+from pydaub.cli.running import Delta, Jobs, Json, Memory, Quiet, Timeout, WekaJar, options
 from pydaub.errors import InputError
 from pydaub.strategies import STRATEGIES
 
@@ -23,6 +23,7 @@ def compare(  # noqa: PLR0913  # a command line may have many options
         STRATEGIES
     ),
     learners: Annotated[str, typer.Option(help="As with `pydaub run`.")] = "sklearn",
+    delta: Delta = None,
     first_size: Annotated[int | None, typer.Option(help="The first sample's rows.  [default: 500, or fewer]")] = None,
     ratio: Annotated[str, typer.Option(help="By how much samples grow.")] = "1.5",
     scoring: Annotated[str | None, typer.Option(help="A scorer of scikit-learn.")] = None,
@@ -56,6 +57,7 @@ def compare(  # noqa: PLR0913  # a command line may have many options
         data=data,
         target=target,
         learners=learners,
+        delta=delta,
         first_size=first_size,
         ratio=ratio,
         scoring=scoring,

@@ -15,6 +15,7 @@ import typer
 from pydaub.bounds import NonIncreasing, SlopeBound
 from pydaub.cli.app import DEFAULT_STRATEGY, StrategyName, app, complain
 from pydaub.cli.output import as_json as result_as_json
+from pydaub.cli.running import Delta  # noqa: TC001  # typer reads the annotations
 from pydaub.engines import Table, TableEngine
 from pydaub.errors import AllLearnersFailed, InputError
 from pydaub.journal import Journal
@@ -55,6 +56,7 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     non_increasing_bound: Annotated[
         bool, typer.Option("--non-increasing-bound", help="Never let a learner's bound rise.")
     ] = False,
+    delta: Delta = None,
     jobs: Annotated[int, typer.Option(help="How many virtual workers.")] = 1,
     journal: Annotated[
         Path | None, typer.Option(help="Record the run here, or go on with the one that is here.")
@@ -66,6 +68,10 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     curves = Table.read(table)
     schedule = _schedule(curves, first_size, ratio, sizes, full_size)
     options = _bound(strategy, train_cap=not no_train_bound, non_increasing=non_increasing_bound)
+    if delta is not None:
+        if strategy != "frugal":
+            raise InputError(f"`--delta` must go with the strategy frugal, got {strategy}.")
+        options["delta"] = delta
     chosen: Strategy = STRATEGIES[strategy](curves.learners, schedule, **options)
     settings = {**chosen.settings, "table": curves.fingerprint} if journal else {}
     try:

@@ -32,6 +32,7 @@ Address = Annotated[
     str | None,
     typer.Option(help="The Ray cluster's, as in host:6379; local starts one.  [default: the one that runs here]"),
 ]
+Delta = Annotated[float | None, typer.Option(help="With frugal: the loss of score that is tolerated.  [default: 0.01]")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page beside the run.")]
@@ -46,6 +47,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
         str, typer.Option(help="sklearn, weka, names, patterns, Python files, with commas; -NAME takes one out.")
     ] = "sklearn",
     strategy: Annotated[StrategyName, typer.Option(help="Who gets data next.")] = DEFAULT_STRATEGY,
+    delta: Delta = None,
     first_size: Annotated[int | None, typer.Option(help="The first sample's rows.  [default: 500, or fewer]")] = None,
     ratio: Annotated[str, typer.Option(help="By how much samples grow.")] = "1.5",
     scoring: Annotated[str | None, typer.Option(help="A scorer of scikit-learn.  [default: accuracy, or r2]")] = None,
@@ -87,6 +89,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
         target=target,
         learners=learners,
         strategy=str(strategy),
+        delta=delta,
         first_size=first_size,
         ratio=ratio,
         scoring=scoring,

@@ -27,7 +27,7 @@ from pydaub.nursery import Limits
 from pydaub.records import Evaluated
 from pydaub.run import Result, run
 from pydaub.runfolder import Request, RunFolder, check_unused, new_path, versions
-from pydaub.selection import ENGINES, Selection, Where, schedule_for, select, settings_of, strategy_named
+from pydaub.selection import ENGINES, Selection, Where, schedule_for, select, settings_of, strategy_for
 from pydaub.summary import counted
 from pydaub.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
 from pydaub.view import Picture
@@ -192,9 +192,8 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
         told: dict[str, Any] = {}
         known: dict[Allocation, Outcome] = {}
         for name in names:
-            task, strategy = _task(
-                replace(request, strategy=name), data, replace(options, quiet=options.quiet or bool(results))
-            )
+            asked = replace(request, strategy=name, delta=request.delta if name == "frugal" else None)
+            task, strategy = _task(asked, data, replace(options, quiet=options.quiet or bool(results)))
             display = Display(Picture(strategy), str(task.scoring), options.place, quiet=options.quiet)
             if not options.quiet:
                 complain(f"strategy {name}:")
@@ -263,7 +262,6 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
     left_out: dict[str, str] = {}
     learners = portfolio(request.learners, data.schema, left_out)
     schedule, note = schedule_for(data.full_size, request.first_size, request.ratio)
-    strategy = strategy_named(request.strategy, learners, schedule)
     if request.cv is not None and request.cv > schedule.sizes[0]:
         raise InputError(
             f"`--cv` must be at most the {schedule.sizes[0]} rows of the first size, got {request.cv} folds."
@@ -281,7 +279,7 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
         reuse=request.reuse,
         threads=1 if options.engine == "ray" else max(1, cores() // options.workers),
     )
-    return task, strategy
+    return task, strategy_for(request.strategy, task, schedule, request.delta)
 
 
 def _told_left_out(left_out: Mapping[str, str]) -> list[str]:

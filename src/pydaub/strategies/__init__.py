@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pydaub.strategies.base import Strategy
 from pydaub.strategies.daub import Daub
 from pydaub.strategies.elimination import Elimination
+from pydaub.strategies.frugal import Frugal
 from pydaub.strategies.full import Full
 from pydaub.strategies.halving import Halving
 from pydaub.strategies.subset import Subset
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # By the names that the command line knows.
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
+    "frugal": Frugal,
     "daub": Daub,
     "full": Full,
     "subset": Subset,
@@ -23,4 +25,6 @@ STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     "halving": Halving,
 }
 
-__all__ = ["STRATEGIES", "Daub", "Elimination", "Full", "Halving", "Strategy", "Subset"]
+DEFAULT: Final = "daub"
+
+__all__ = ["DEFAULT", "STRATEGIES", "Daub", "Elimination", "Frugal", "Full", "Halving", "Strategy", "Subset"]

@@ -6,7 +6,7 @@ import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pydaub.curve import Curve
 from pydaub.errors import AllLearnersFailed, InputError, ProtocolError
@@ -186,6 +186,11 @@ class Strategy(ABC):
             "sizes": list(self.schedule.sizes),
             "learners": list(self.learners),
         }
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the strategy that has these settings, as it was at the beginning."""
+        return cls(settings["learners"], Schedule(tuple(settings["sizes"])))
 
     def __repr__(self) -> str:
         shown = {**self.settings, "learners": len(self.learners)}

@@ -1,0 +1,214 @@
+"""Beyond the paper: DAUB's optimism, with time as its price."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING, Any, Self
+
+from pydaub.curve import extended
+from pydaub.errors import InputError
+from pydaub.outlook import Outlook, expected
+from pydaub.records import Allocation, Failure, Outcome, number, whole
+from pydaub.schedule import Schedule
+from pydaub.strategies.base import Ranking, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+DELTA = 0.01
+# What a doubling of the time spent must bring on average, as a share of delta. By it delta is about the loss that one
+# choice in twenty exceeds (benchmarks/README.md).
+SHARE = 0.1
+PARTS, LEAST_ROWS = 128, 400  # the first size is that part of all rows, but no less than so many
+RATIO = 4
+JUMP = 8  # after an eighth of the rows come all of them
+LEAST_SECONDS = 1e-3  # what any training costs, so that nothing is free
+
+
+class Frugal(Strategy):
+    """Whoever promises most for its time gets data next, until no promise is worth its time.
+
+    All learners get the first size. From then on a learner's *worth* decides, as its bound does with DAUB: the score
+    up to which its training on all rows pays on average for the time it takes (`Outlook.worth`). The learner with the
+    highest worth gets its next size, and once the best score on all rows is at least every other's worth, that learner
+    is selected. This is Weitzman's rule for Pandora's problem, boxes that cost something to open ("Optimal Search for
+    the Best Alternative", 1979), which is optimal where each is opened at once and their contents are independent.
+
+    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a tenth of `delta`.
+    So nobody is dropped for good: a costly learner is put off until the others have cost as much. `delta` is the loss
+    of score that is tolerated; `valid_rows` are those that scores are of, which says how noisy they are; `top` is the
+    best score there can be, None if that is not known. Where it is not 1, delta is a share of the median distance from
+    it with the first size.
+    """
+
+    steerable = True
+
+    def __init__(
+        self,
+        learners: Iterable[str],
+        schedule: Schedule,
+        delta: float = DELTA,
+        valid_rows: int | None = None,
+        top: float | None = 1.0,
+    ) -> None:
+        super().__init__(learners, schedule)
+        self._delta = number(delta, "delta")
+        if not 0 < self._delta < math.inf:
+            raise InputError(f"`delta` must be greater than 0, got {delta}.")
+        self._valid_rows = None if not valid_rows else whole(valid_rows, "valid_rows")
+        if self._valid_rows is not None and self._valid_rows < 1:
+            raise InputError(f"`valid_rows` must be at least 1, got {valid_rows}.")
+        self._top = None if top is None else number(top, "top")
+        if self._top is not None and not math.isfinite(self._top):
+            raise InputError(f"`top` must be a finite number, or None, got {top}.")
+        self._fresh = Ranking()  # those that have had nothing yet
+        for position in range(len(self.learners)):
+            self._fresh.push(0.0, position)
+        self._outlooks: dict[str, Outlook] = {}  # of those that have not had all rows
+        self._costs: dict[str, float] = {}  # seconds that they would take with all rows
+        self._spent = 0.0
+        self._best, self._worst = -math.inf, math.inf  # of all scores so far
+        self._decided: tuple[str, float] | None = None  # whose worth is the highest, and it
+        self._stale = True
+
+    def forecast(self) -> Iterator[Allocation]:
+        """Yield what is left of the first size, then the next sizes of those with the most gain for their time."""
+        asked, first = self._outstanding, self.schedule.sizes[0]
+        firsts = (Allocation(self.learners[position], first) for _, position in self._fresh)
+        yield from (each for each in firsts if each != asked)
+        if self.winner is not None:
+            return
+        level = max([*self._at_full.values(), self._best])
+        names = [name for name in self._outlooks if name not in self._dropped]
+        names.sort(key=lambda name: -self._outlooks[name].gain(level) / self._costs[name])
+        if asked and asked.size == first:
+            names = [asked.learner, *(name for name in names if name != asked.learner)]
+        for size in self.schedule.sizes[1:]:
+            for name in names:
+                had = self._curves[name].sizes[-1:] or (0,)
+                last = asked.size if asked and asked.learner == name else had[0]
+                if size > last:
+                    yield Allocation(name, size)
+
+    @property
+    def reason(self) -> str:
+        """Why the outstanding allocation was asked for, in plain words."""
+        asked = self._outstanding
+        if asked is None or asked.size == self.schedule.sizes[0]:
+            return "every learner begins with the smallest size"
+        if self._decided is None or self._decided[0] != asked.learner:
+            return "it was boosted by hand"
+        best = max(self._at_full.values(), default=None)
+        than = "the highest" if best is None else f"more than the {best:.3f} that is there"
+        return f"its training on all rows would pay up to a score of {self._decided[1]:.3f}, {than}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes two strategies ask the same, in plain JSON values."""
+        return {**super().settings, "delta": self._delta, "valid_rows": self._valid_rows, "top": self._top}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the strategy that has these settings, as it was at the beginning."""
+        own = (settings[name] for name in ("delta", "valid_rows", "top"))
+        return cls(settings["learners"], Schedule(tuple(settings["sizes"])), *own)
+
+    @staticmethod
+    def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return about N/128, N/32, N/8 and N of the sizes: each further one would cost more than it tells."""
+        full = sizes[-1]
+        used = [_nearest(sizes, max(min(LEAST_ROWS, full / RATIO), full / PARTS))]
+        while used[-1] * JUMP < full:
+            used.append(_nearest([size for size in sizes if size > used[-1]], RATIO * used[-1]))
+        return tuple(sorted({*used, full}))
+
+    def _choose(self) -> Allocation | None:
+        if first := self._fresh.first:
+            return Allocation(self.learners[first[1]], self.schedule.sizes[0])
+        decided = self._decide()
+        if decided is None:
+            return None
+        return Allocation(decided[0], self._next_size[self._curves[decided[0]].sizes[-1]])
+
+    def _decide(self) -> tuple[str, float] | None:
+        """Return whose worth is the highest and exceeds the best score on all rows, and it."""
+        if self._stale:
+            self._decided, self._stale = self._highest(), False
+        return self._decided
+
+    def _highest(self) -> tuple[str, float] | None:
+        racing = (score for name, score in self._at_full.items() if name not in self._dropped)
+        found, least = None, max(racing, default=-math.inf)
+        rate = SHARE * self._delta * self._unit() / max(self._spent, LEAST_SECONDS)
+        for name in sorted(self._outlooks, key=self._position.__getitem__):
+            outlook, price = self._outlooks[name], rate * self._costs[name]
+            # Most are not worth what another one is: that takes one look, and not a search for their own worth.
+            if name in self._dropped or outlook.cap <= least or outlook.gain(least) <= price:
+                continue
+            worth = outlook.worth(price)
+            if worth > least:
+                found, least = (name, worth), worth
+        return found
+
+    def _unit(self) -> float:
+        """Return what delta is a share of."""
+        if self._top == 1.0 and self._best <= self._top:
+            return 1.0
+        top = self._ceiling()
+        firsts = [top - curve.measurements[0].valid_score for curve in self._curves.values() if curve.sizes]
+        return median(firsts) if firsts else 1.0
+
+    def _ceiling(self) -> float:
+        """Return the best score there can be; where that is not known, twice as far from the worst as the best is."""
+        if self._top is not None and self._best <= self._top:
+            return self._top
+        return self._best + max(self._best - self._worst, 1e-9 * abs(self._best), 1e-9)
+
+    def _update(self, allocation: Allocation, outcome: Outcome) -> None:
+        learner = allocation.learner
+        self._fresh.discard(self._position[learner])
+        self._outlooks.pop(learner, None)
+        self._costs.pop(learner, None)
+        self._spent += outcome.seconds
+        self._stale = True
+        if isinstance(outcome, Failure):
+            return
+        before = self._ceiling() if self._outlooks else None
+        self._best = max(self._best, outcome.valid_score)
+        self._worst = min(self._worst, outcome.valid_score)
+        if before is not None and self._ceiling() != before:
+            for name in self._outlooks:
+                self._look(name)
+        self._look(learner)
+
+    def _look(self, learner: str) -> None:
+        curve, full = self._curves[learner], self.schedule.full_size
+        outlook = expected(curve, full, self._ceiling(), self._valid_rows)
+        if curve.sizes[-1] == full:
+            self._bounds[learner] = curve.measurements[-1].valid_score
+            return
+        times = [(size, point.seconds) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
+        self._bounds[learner] = outlook.bound
+        self._outlooks[learner] = outlook
+        self._costs[learner] = extended(times, full) + LEAST_SECONDS
+
+    def _enter(self, learner: str) -> None:
+        self._stale = True
+        if not self._curves[learner].sizes:
+            self._fresh.push(0.0, self._position[learner])
+
+    def _leave(self, learner: str) -> None:
+        self._stale = True
+        self._fresh.discard(self._position[learner])
+
+    def _reopen(self) -> None:
+        self._stale = True
+
+    def _done(self) -> bool:
+        return not self._fresh and self._decide() is None
+
+
+def _nearest(sizes: Iterable[int], wanted: float) -> int:
+    """Return the size that differs from the wanted one by the least factor."""
+    return min(sizes, key=lambda size: abs(math.log(size / wanted)))
