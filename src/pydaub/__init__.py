@@ -14,6 +14,7 @@ from pydaub.curve import Curve
 from pydaub.engines import Engine, SerialEngine, Table, TableEngine
 from pydaub.errors import (
     AllLearnersFailed,
+    ClusterLost,
     FitFailed,
     InputError,
     JournalDamaged,
@@ -54,6 +55,7 @@ __all__ = [
     "AllLearnersFailed",
     "Allocation",
     "Asked",
+    "ClusterLost",
     "Curve",
     "Daub",
     "DaubSearch",

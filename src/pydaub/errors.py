@@ -9,6 +9,7 @@
     ├── AllLearnersFailed (also a ValueError) no learner is left; lists the failures, grouped
     ├── NothingMeasured                       the time limit passed before there was a first measurement
     ├── FitFailed                             the selected learner could not be fitted once more
+    ├── ClusterLost                           the cluster no longer does its part; the run can be resumed
     └── JournalError                          the record of a run cannot be used; it is left as it was
         ├── JournalLocked                     another process is writing it
         ├── JournalDamaged                    a complete line in it is no event
@@ -91,6 +92,10 @@ class NothingMeasured(PydaubError):
 
 class FitFailed(PydaubError):
     """The selected learner could not be fitted once more, and was not kept."""
+
+
+class ClusterLost(PydaubError):
+    """The cluster no longer does its part. What was measured is kept: the run can be resumed."""
 
 
 class JournalError(PydaubError):

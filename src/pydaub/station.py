@@ -2,7 +2,8 @@
 
 What travels is a `Crate`. A node that sees the run's own folder (a shared file system, or the same machine) uses that;
 any other fetches the rows once, for all of its workers, into a folder of its own. A worker keeps the server that
-forks its children, so that an evaluation costs about as much as at home; when the worker dies its children do too.
+forks its children, so that an evaluation costs about as much as at home; when the worker dies its children do too,
+and when nothing has come for a while the server ends: Ray may keep the worker for as long as a person's session lasts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -33,11 +35,12 @@ PREFIX: Final = "pydaub-node-"
 ALIKE: Final = ("pydaub", "scikit-learn", "numpy")  # of which other versions could give other scores
 LOOK_SECONDS: Final = 0.2  # how often a worker looks whether it has been cancelled
 CHUNK: Final = 1 << 27  # bytes of a file that travel at a time
+IDLE_SECONDS: Final = 30.0  # for which a worker without an evaluation keeps its server; another takes two to start
 
 
 @dataclass(frozen=True)
 class Crate:
-    """All that a node needs: the run's `folder`, and for those who do not see it, handles of the content of its files.
+    """All that a node needs: the run's `folder`, and once a node did not see it, handles of the content of its files.
 
     `fetch`, which comes with the cluster, turns a handle into a block of bytes.
     """
@@ -50,15 +53,18 @@ class Crate:
     versions: dict[str, str]
     fetch: Callable[[Any], Any]
 
-    def settle(self) -> Path:
-        """Return the folder to work in, after laying out what is missing."""
+    def settle(self) -> Path | None:
+        """Return the folder to work in, after laying out what is missing; None where the files must come along."""
         for name, wanted in self.versions.items():
             if (found := installed().get(name)) != wanted:
                 raise InputError(f"Every node must have {name} {wanted}, as this process has, got {found}.")
         with suppress(OSError):
-            if (Path(self.folder) / IDENTITY).read_text() == self.identity:
+            seen = (Path(self.folder) / IDENTITY).read_text() == self.identity
+            if seen and (Path(self.folder) / "data").exists():  # which may be a link to a place that is not shared
                 return Path(self.folder)
         folder = copy_of(self.identity)
+        if not self.files and not (folder / WHOLE).exists():
+            return None
         sweep(besides=folder)
         held = _held(folder)
         try:
@@ -130,9 +136,9 @@ def installed() -> dict[str, str]:
 class Station:
     """A worker's side of a run: where its task lies, and the server of its children."""
 
-    def __init__(self, crate: Crate) -> None:
+    def __init__(self, crate: Crate, folder: Path) -> None:
         self.identity = crate.identity
-        self.folder = crate.settle()
+        self.folder = folder
         self.away = str(self.folder) != crate.folder
         sys.path += [place for place in crate.path if place not in sys.path and Path(place).exists()]
         self.nursery = Nursery("pydaub.workbench:evaluate_at", crate.preload)
@@ -153,21 +159,53 @@ class Station:
 
 
 _station: Station | None = None
+_turn = threading.Lock()  # held by an evaluation, and while an idle server is ended
+_leaving: threading.Timer | None = None
 
 
 def evaluate_there(
     crate: Crate, arguments: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes], *, again: bool
 ) -> dict[str, Any]:
-    """Evaluate in this worker of a cluster, which is set up for the run when the first evaluation comes."""
+    """Evaluate in this worker of a cluster, which is set up for the run when the first evaluation comes.
+
+    Where the rows are not to be had the answer is empty.
+    """
+    global _leaving  # noqa: PLW0603  # as `_station`
+    with _turn:
+        if _leaving is not None:
+            _leaving.cancel()
+        try:
+            station = _set_up(crate)
+            answer = {} if station is None else station.evaluate(arguments, limits, files, again=again)
+        except BaseException:  # cancelled, in the middle of anything: nothing of it may reach the next evaluation
+            _close()
+            raise
+        _leaving = threading.Timer(IDLE_SECONDS, _leave)
+        _leaving.daemon = True  # the worker may end before
+        _leaving.start()
+        return answer
+
+
+def _set_up(crate: Crate) -> Station | None:
     global _station  # noqa: PLW0603  # one for each worker process, which lives longer than an evaluation
     if _station is None or _station.identity != crate.identity:
-        if _station is not None:
-            _station.nursery.close()
-            _station = None
-        _station = Station(crate)
-    try:
-        return _station.evaluate(arguments, limits, files, again=again)
-    except BaseException:  # cancelled, in the middle of anything: nothing of it may reach the next evaluation
+        _close()
+        folder = crate.settle()
+        _station = None if folder is None else Station(crate, folder)
+    return _station
+
+
+def _close() -> None:
+    global _station  # noqa: PLW0603  # as above
+    if _station is not None:
         _station.nursery.close()
         _station = None
-        raise
+
+
+def _leave() -> None:
+    """End the server of a worker that has been idle, unless an evaluation has come just now."""
+    if _turn.acquire(blocking=False):
+        try:
+            _close()
+        finally:
+            _turn.release()

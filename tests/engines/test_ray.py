@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -22,11 +23,25 @@ import faulty
 import ray_here
 from cli.commands import numbers, written
 from faults import MB, alive, pids, wait_until
-from pydaub import Allocation, Daub, DaubSearch, Failure, InputError, Journal, Measurement, Outcome, Schedule, run
+from pydaub import (
+    Allocation,
+    ClusterLost,
+    Daub,
+    DaubSearch,
+    Failure,
+    InputError,
+    Journal,
+    Measurement,
+    Outcome,
+    Schedule,
+    run,
+)
 from pydaub.data import prepare
-from pydaub.engines.ray import Fleet, RayEngine, _check_reachable, connect
+from pydaub.engines.processes import ProcessEngine
+from pydaub.engines.ray import RayEngine, _check_reachable, connect
 from pydaub.engines.serial import SerialEngine
 from pydaub.evaluation import Task, evaluate
+from pydaub.fleet import RETRIES, Fleet, _Sent
 from pydaub.journal import read
 from pydaub.learners import Learner
 from pydaub.nursery import Limits
@@ -100,6 +115,52 @@ def test_the_answer_is_that_of_one_process_however_many_nodes_there_are(
     assert not (tmp_path / "run" / IDENTITY).exists()
 
 
+@pytest.fixture
+def stored(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that have been put into Ray's store."""
+    found: list[Path] = []
+    real = Fleet._put  # noqa: SLF001  # as above
+
+    def put(fleet: Fleet, path: Path) -> list[Any]:
+        found.append(path)
+        return real(fleet, path)
+
+    monkeypatch.setattr(Fleet, "_put", put)
+    return found
+
+
+def test_rows_go_into_the_store_once_and_only_for_a_node_that_does_not_see_them(
+    tmp_path: Path, stored: list[Path]
+) -> None:
+    ray_here.cluster(1)
+    gate = tmp_path / "gate"
+    estimators = {"good": faulty.Learner(), "gated": faulty.Gated(str(gate), str(tmp_path / "pids"))}
+    engine = RayEngine(task(estimators), tmp_path / "run")
+    assert isinstance(outcome_of(engine, "good"), Measurement)
+    assert not stored, "the only node sees the folder"
+    (tmp_path / "run" / IDENTITY).write_text("another")  # what a node finds that joins on another machine
+    engine.submit(Allocation("gated", FULL))
+    wait_until(lambda: pids(tmp_path / "pids"))
+    ray_here.cluster(2)
+    wait_until(lambda: engine.free)
+    for size in (100, 200):
+        assert isinstance(outcome_of(engine, "good", size), Measurement)
+    files = sorted(path for path in (tmp_path / "run" / "data").rglob("*") if path.is_file())
+    assert sorted(stored) == sorted([*files, tmp_path / "run" / "task.pkl"])
+    gate.touch()
+    assert collected(engine)[0] == Allocation("gated", FULL)
+    engine.close()
+
+
+def test_a_node_that_sees_the_folder_but_not_what_it_links_to_does_not_see_the_rows(tmp_path: Path) -> None:
+    (tmp_path / IDENTITY).write_text("this")
+    (tmp_path / "data").symlink_to(tmp_path / "not shared")
+    crate = Crate("this", str(tmp_path), {}, (), (), {}, lambda handle: handle)
+    assert crate.settle() is None
+    (tmp_path / "not shared").mkdir()
+    assert crate.settle() == tmp_path
+
+
 @pytest.mark.usefixtures("unseen")
 def test_nodes_that_do_not_see_the_folder_fetch_the_rows_once_and_send_back_what_was_learned(
     serial: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,7 +171,8 @@ def test_nodes_that_do_not_see_the_folder_fetch_the_rows_once_and_send_back_what
 
     def ended(fleet: Fleet, ref: Any) -> Any:
         answer = real(fleet, ref)
-        made.extend(Path(copy_of(fleet._packed().identity)).glob("whole"))  # noqa: SLF001
+        if answer is not None:
+            made.extend(Path(copy_of(fleet._packed().identity)).glob("whole"))  # noqa: SLF001
         return answer
 
     monkeypatch.setattr(Fleet, "_ended", ended)
@@ -140,7 +202,8 @@ def test_limits_hold_and_whatever_a_learner_does_is_its_failure(tmp_path: Path) 
     assert kinds == {"segfault": "crash", "hang": "timeout", "fill": "memory", "raise": "error"}
 
 
-def test_a_node_that_is_killed_costs_what_it_was_running_which_is_tried_again_elsewhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["a node", "a worker"])
+def test_what_is_killed_costs_what_it_was_running_which_is_tried_again(what: str, tmp_path: Path) -> None:
     nodes = ray_here.cluster(2)
     gate = tmp_path / "gate"
     gated = {**RACERS, "gated": faulty.Gated(str(gate), str(tmp_path / "pids"), closed_from=SCHEDULE.sizes[2])}
@@ -153,9 +216,12 @@ def test_a_node_that_is_killed_costs_what_it_was_running_which_is_tried_again_el
     def watch(event: Any) -> None:
         seen.append(event)
         waiting = pids(tmp_path / "pids")
-        if waiting and len(nodes) == 2:  # it is running on one of the two: end that one
-            place = _node_of(waiting[0], nodes)
-            ray_here.kill(place)
+        if waiting and not gate.exists():  # it is in the middle of its training
+            node, worker = _place_of(waiting[0], nodes)
+            if what == "a node":
+                ray_here.kill(node)
+            else:
+                os.kill(worker, signal.SIGKILL)
             wait_until(lambda: not any(map(alive, waiting)))
             gate.touch()
 
@@ -165,20 +231,147 @@ def test_a_node_that_is_killed_costs_what_it_was_running_which_is_tried_again_el
     evaluated = [event.allocation for event in journal.events if isinstance(event, Evaluated)]
     assert len(evaluated) == len(set(evaluated))
     assert not found.failures
-    assert len(nodes) == 1
+    assert gate.exists(), "something was killed"
+    assert len(nodes) == (1 if what == "a node" else 2)
 
 
-def _node_of(child: int, nodes: list[Any]) -> Any:
-    """Return the node whose raylet is an ancestor of a child process, by the workers that Ray has started."""
+def _place_of(child: int, nodes: list[Any]) -> tuple[Any, int]:
+    """Return the node on which a child process is, and the worker that Ray has started there, its ancestor."""
     line = []
     while child > 1:
         line.append(child)
-        child = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
+        child = _parent(child)
     for node in nodes:
-        raylets = [entry.process.pid for entry in node.all_processes["raylet"]]
-        if any(pid in line for pid in raylets):
-            return node
+        for raylet in node.all_processes["raylet"]:
+            if raylet.process.pid in line:
+                return node, line[line.index(raylet.process.pid) - 1]
     raise AssertionError(f"{line} are of no node")
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_an_evaluation_whose_worker_is_killed_again_and_again_is_given_up(tmp_path: Path) -> None:
+    nodes = ray_here.cluster(1)
+    estimators = {"doomed": faulty.Gated(str(tmp_path / "never"), str(tmp_path / "pids")), "good": faulty.Learner()}
+    engine = RayEngine(task(estimators), tmp_path / "run")
+    engine.submit(Allocation("doomed", FULL))
+    for turn in range(RETRIES + 1):
+        while len(pids(tmp_path / "pids")) <= turn:
+            assert engine.collect(0.1) is None
+        os.kill(_place_of(pids(tmp_path / "pids")[turn], nodes)[1], signal.SIGKILL)
+    assert collected(engine)[1] == Failure("crash", "its Ray worker was killed; it was tried 4 times", 0.0)
+    wait_until(lambda: not any(map(alive, pids(tmp_path / "pids"))))
+    assert isinstance(outcome_of(engine, "good"), Measurement)
+    engine.close()
+
+
+def test_what_ray_kills_for_want_of_memory_is_not_tried_for_ever(tmp_path: Path) -> None:
+    ray_here.cluster(0)
+    node = ray_here.add(env_vars={"RAY_memory_usage_threshold": "0.001", "RAY_memory_monitor_refresh_ms": "100"})
+    estimators = {"gated": faulty.Gated(str(tmp_path / "never"), str(tmp_path / "pids"))}
+    engine = RayEngine(task(estimators), tmp_path / "run")
+    try:
+        outcome = outcome_of(engine, "gated")
+    finally:
+        engine.close()
+        ray_here.remove(node)
+    words = "its node had no memory left, and Ray killed it; it was tried 4 times"
+    assert outcome == Failure("memory", words, 0.0)
+
+
+def test_each_of_rays_errors_has_plain_words_and_those_that_would_befall_all_end_the_run(tmp_path: Path) -> None:
+    ray_here.cluster(1)
+    from ray import exceptions  # noqa: PLC0415  # it may not be installed
+
+    fleet = Fleet(tmp_path, (), ours=False)
+
+    def words(error: Exception) -> tuple[str, str]:
+        sent = _Sent(7, {"learner": "a", "size": 10}, Limits(), again=False, lost=RETRIES)
+        ended = fleet._lost(sent, error)  # noqa: SLF001  # they cannot all be brought about
+        assert ended is not None
+        return ended.status, ended.message
+
+    def of_a_node(cause: Exception) -> Exception:
+        return exceptions.RayTaskError("evaluate", "its traceback", cause)
+
+    lost = "its rows or its answer were lost with a node; it was tried 4 times"
+    told_of = {
+        exceptions.WorkerCrashedError(): ("crash", "its Ray worker was killed; it was tried 4 times"),
+        exceptions.NodeDiedError("n"): ("crash", "its node was lost; it was tried 4 times"),
+        exceptions.OutOfMemoryError("m"): (
+            "memory",
+            "its node had no memory left, and Ray killed it; it was tried 4 times",
+        ),
+        exceptions.ObjectLostError("00", None, ""): ("crash", lost),
+        exceptions.OwnerDiedError("00", None, ""): ("crash", lost),
+        of_a_node(exceptions.ObjectLostError("00", None, "")): ("crash", lost),
+        exceptions.TaskCancelledError(): ("crash", "somebody cancelled it on the cluster; it was tried 4 times"),
+        exceptions.RaySystemError("no"): (
+            "crash",
+            "it was lost (RaySystemError: System error: no); it was tried 4 times",
+        ),
+    }
+    assert {error: words(error) for error in told_of} == told_of
+    for error, message in {
+        of_a_node(OSError(28, "No space left")): "Every node must be able to evaluate, got OSError: .*No space left",
+        of_a_node(exceptions.RaySystemError("No module named 'x'")): "must be able to evaluate, got .*No module named",
+        exceptions.RuntimeEnvSetupError("pip"): "Ray must be able to begin an evaluation, got RuntimeEnvSetupError",
+        exceptions.TaskUnschedulableError("no"): "Ray must be able to begin an evaluation, got TaskUnschedulable",
+        exceptions.LocalRayletDiedError(): "Ray must be able to begin an evaluation, got LocalRayletDied",
+    }.items():
+        with pytest.raises(ClusterLost, match=rf"{message}.*\. What was measured is kept: the run can be resumed\.$"):
+            words(error)
+    with pytest.raises(InputError, match=r"^Every node must have numpy$"):
+        words(of_a_node(InputError("Every node must have numpy")))
+
+
+def test_a_head_that_is_lost_ends_the_run_which_can_be_resumed(
+    serial: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pydaub.fleet.SILENCE", 2.0)
+    ray_here.cluster(2)
+    journal = tmp_path / "journal.jsonl"
+    measured = 0
+
+    def watch(event: Any) -> None:
+        nonlocal measured
+        measured += isinstance(event, Evaluated)
+        if measured == 4:
+            ray_here.lose_the_head()
+            while engine.free >= 0:
+                time.sleep(0.1)
+
+    engine = RayEngine(task(RACERS), tmp_path / "run")
+    with (
+        Journal(journal, {}) as first,
+        pytest.raises(ClusterLost, match=r"must answer at .* for 2 s\. What was .* kept"),
+    ):
+        run(Daub(RACERS, SCHEDULE), engine, first, watch=watch)
+    engine.close()
+    ray_here.end()
+    with Journal(journal, {}) as second:
+        found = run(Daub(RACERS, SCHEDULE), ProcessEngine(task(RACERS), 1, tmp_path / "run"), second)
+    assert told(found) == told(serial.result)
+    evaluated = [event.allocation for event in read(journal) if isinstance(event, Evaluated)]
+    assert len(evaluated) == len(set(evaluated)), "nothing was measured twice"
+
+
+def test_a_worker_that_is_idle_keeps_no_server(tmp_path: Path) -> None:
+    nodes = ray_here.cluster(1)
+    gate = tmp_path / "gate"
+    engine = RayEngine(task({"gated": faulty.Gated(str(gate), str(tmp_path / "pids"))}), tmp_path / "run")
+    engine.submit(Allocation("gated", FULL))
+    wait_until(lambda: pids(tmp_path / "pids"))
+    (child,) = pids(tmp_path / "pids")
+    worker, server = _place_of(child, nodes)[1], _parent(child)
+    assert _parent(server) == worker
+    gate.touch()
+    assert isinstance(collected(engine)[1], Measurement)
+    engine.close()
+    wait_until(lambda: not alive(server))
+    assert alive(worker), "it is Ray's, which may need it for others"
 
 
 def test_a_node_that_joins_is_used_at_once(tmp_path: Path) -> None:
@@ -252,6 +445,15 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
             connect(address)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`address` must be that of a running Ray cluster"):
         _check_reachable("127.0.0.1:1")
+    here = ray_here.address()
+    for same in (None, "auto", here, here.replace("127.0.0.1", "localhost")):
+        assert not connect(same), "this process is connected to it already"
+    for other in ("127.0.0.1:1", "192.0.2.1:6379", "no.such.host.invalid:6379", "local"):
+        message = f"`address` must be that of the cluster to which this process is connected, {here}, got '{other}'"
+        with pytest.raises(InputError, match=message):
+            connect(other)
+    with pytest.raises(InputError, match="`address` must be that of the cluster to which this process is connected"):
+        DaubSearch(list(RACERS.items()), engine="ray", address="192.0.2.1:6379").fit(X, X[:, 0] > 0)
     with pytest.raises(InputError, match="`engine` must be one of processes, ray, got 'slurm'"):
         Where(engine="slurm")
     with pytest.raises(InputError, match="`address` must go with the engine ray"):
@@ -261,6 +463,19 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
             RayEngine(task(RACERS), tmp_path, workers=workers)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`learner_timeout` must be"):
         RayEngine(task(RACERS), tmp_path, Limits(-1.0))
+
+
+@pytest.mark.parametrize("token", [None, "0" * 64])
+def test_a_token_that_is_missing_or_another_s_is_told(token: str | None, tmp_path: Path) -> None:
+    ray_here.cluster(1)
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_TOKEN"}
+    environment |= {"HOME": str(tmp_path), **({"RAY_AUTH_TOKEN": token} if token else {})}
+    script = f"from pydaub.engines.ray import connect; connect({ray_here.address()!r})"
+    with (tmp_path / "said").open("w") as said:  # Ray's processes would hold a pipe open
+        assert subprocess.run([sys.executable, "-c", script], env=environment, stderr=said, check=False).returncode == 1
+    last = (tmp_path / "said").read_text().splitlines()[-1]
+    assert "InputError" in last
+    assert "If it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here as there." in last
 
 
 def test_other_versions_on_a_node_are_refused(tmp_path: Path) -> None:

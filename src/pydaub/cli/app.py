@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from pydaub import __version__
-from pydaub.errors import AllLearnersFailed, FitFailed, NothingMeasured, PydaubError
+from pydaub.errors import AllLearnersFailed, ClusterLost, FitFailed, NothingMeasured, PydaubError
 from pydaub.strategies import DEFAULT, STRATEGIES
 from pydaub.terminal import plain
 
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=arguments)
     except PydaubError as error:
         complain(str(error))
-        sys.exit(EXIT_FAILED if isinstance(error, AllLearnersFailed | NothingMeasured | FitFailed) else EXIT_BAD_INPUT)
+        failed = isinstance(error, AllLearnersFailed | NothingMeasured | FitFailed | ClusterLost)
+        sys.exit(EXIT_FAILED if failed else EXIT_BAD_INPUT)
     except OSError as error:
         complain(f"The output must be written somewhere, got {error.strerror}.")
         sys.exit(EXIT_FAILED)
