@@ -25,6 +25,6 @@ STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     "halving": Halving,
 }
 
-DEFAULT: Final = "daub"
+DEFAULT: Final = "frugal"  # why: README.md, "Does it pay?"
 
 __all__ = ["DEFAULT", "STRATEGIES", "Daub", "Elimination", "Frugal", "Full", "Halving", "Strategy", "Subset"]
