@@ -117,7 +117,6 @@ def _send(table: pa.Table, keys: Array, buckets: int, streams: _Streams) -> None
 
 def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Array]:
     """Return the rows of a block that have a target, laid out as learners see them, and their classes."""
-    block = block.rename_columns([name.strip() for name in block.column_names])
     rows = frame(block.select([*(column.name for column in found.used), found.target]), where)
     rows = rows[rows[found.target].notna()].reset_index(drop=True)
     codes, stored = _coded(rows[found.target], found)
