@@ -15,7 +15,6 @@ import pyarrow.feather as pf
 import pyarrow.parquet as pq
 import pytest
 
-from cli.commands import refused
 from pydaub import InputError
 from pydaub.data.blocks import Blocks
 from pydaub.data.external import LEAST_MEMORY, Wanted, prepare_out_of_core
@@ -177,6 +176,6 @@ def test_what_must_be_unpacked_as_a_whole_and_does_not_fit_is_refused_before_it_
         Blocks.of(tmp_path / name, 1 << 20).refuse_wide(8 * LEAST_MEMORY)
     for name in ("group.parquet", "small.feather", "mapped.feather"):
         Blocks.of(tmp_path / name, 1 << 20).refuse_wide(LEAST_MEMORY)
-    command = ["prepare", tmp_path / "pages.parquet", "--target", "x0", "--out", tmp_path / "out"]
-    assert "MB more memory, or write it again in smaller pieces" in refused(*command, "--memory", "400MB")
+    with pytest.raises(InputError, match="MB more memory, or write it again in smaller pieces"):
+        prepare_out_of_core(Wanted(str(tmp_path / "pages.parquet"), "x0"), tmp_path / "out", LEAST_MEMORY)
     assert not (tmp_path / "out.work").exists()
