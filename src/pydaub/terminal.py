@@ -34,6 +34,11 @@ PER_SECOND: Final = 4  # pictures
 CHEAP: Final = 0.01  # seconds; a table of thousands of learners takes longer, and is made now and then
 LEADERS: Final = 10  # learners in the live display
 
+FOR_MEMORY: Final = (
+    "Most learners need all rows of their sample in memory, several times over. Give them more (--learner-memory), or"
+    " add learners that see a block of rows at a time: --learners sklearn,streaming."
+)
+
 
 def console(*, stderr: bool = False) -> Console:
     """Return where tables go: as wide as the terminal, or wide enough where there is none."""
@@ -189,7 +194,10 @@ def _guessed(result: Result) -> list[str]:
 
 
 def _failures(result: Result) -> list[str]:
-    return [f"Failed: {way}" for way in grouped(result.failures)]
+    lines = [f"Failed: {way}" for way in grouped(result.failures)]
+    if any(failure.kind == "memory" for failure in result.failures.values()):
+        lines.append(FOR_MEMORY)
+    return lines
 
 
 def _against_full(result: Result, table: Table) -> list[str]:

@@ -273,6 +273,7 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
     assert told["selected"] == "own"
     assert "Failed: 1 x error (RuntimeError: no luck): fails" in done.out
     assert "Failed: 1 x timeout (longer than 2 s): hangs" in done.out
+    assert "learners that see a block of rows at a time: --learners sklearn,streaming" in done.out
     assert "fails with 56 rows failed: error (RuntimeError: no luck)" in done.err
     assert "Nothing is claimed about the 5 that failed." in done.out
     assert "It is a pickle, since it cannot be saved otherwise (" in done.out

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv, feather
 
 from cli.commands import call, refused
 from pydaub import InputError
@@ -244,6 +251,53 @@ def _in_the_way(folder: Path) -> str:
     return said
 
 
+def test_a_file_shorter_than_its_checkpoint_says_has_the_pass_begin_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    path, out, work = tmp_path / "data.parquet", tmp_path / "out", tmp_path / "out.work"
+    table().to_parquet(path)
+    prepared(path, tmp_path / "whole")
+    for lost in ("some", "all"):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(out), "75"], check=False)
+        assert done.returncode == -signal.SIGKILL
+        lengths = json.loads((work / "scattered.json").read_text())["lengths"]
+        name = max(lengths, key=lengths.__getitem__)
+        assert lengths[name] > 0, "a checkpoint was made"
+        if lost == "all":
+            (work / name).unlink()
+        else:
+            os.truncate(work / name, lengths[name] - 1)
+        prepared(path, out)
+        assert contents(out) == contents(tmp_path / "whole")
+        shutil.rmtree(out)
+
+
+@pytest.mark.skipif(os.getuid() != 0 or sys.platform != "linux", reason="mounts a small disk")
+@pytest.mark.parametrize(("form", "sizes"), [("matrix", (1, 2)), ("frame", (1, 2, 3))])
+def test_a_full_disk_is_told_and_with_more_room_it_goes_on(form: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
+    frame, path, disk = table(60_000), tmp_path / "data.parquet", tmp_path / "disk"
+    if form == "frame":
+        frame["town"] = np.where(frame.noise > 0, "rome", "oslo")
+    frame.to_parquet(path, row_group_size=5000)
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False).returncode:
+        pytest.skip("a disk cannot be mounted here")
+    try:
+        for size in sizes:  # too small for the buckets, or for what is made of them
+            subprocess.run(["mount", "-o", f"remount,size={size}m", disk], check=True)
+            with pytest.raises(
+                InputError, match=r"with room for the rows twice, got No space left on device: .* goes on"
+            ):
+                prepared(path, disk / "out")
+            assert [each.name for each in disk.iterdir()] == ["out.work"]
+        subprocess.run(["mount", "-o", "remount,size=50m", disk], check=True)
+        data = prepared(path, disk / "out")
+        assert data.fingerprint == prepared(path, tmp_path / "out").fingerprint
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
 def test_another_question_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
     path, out = tmp_path / "data.parquet", tmp_path / "out"
@@ -293,6 +347,73 @@ def test_memory_stays_within_its_limit_with_data_four_times_as_large(tmp_path: P
     assert abs(data.train(1_000_000).y.mean() - 0.5) < 0.003
 
 
+def many(rows: int) -> pa.Table:
+    rng = np.random.default_rng(0)
+    columns = {f"x{place}": rng.normal(size=rows).astype(np.float32) for place in range(60)}
+    return pa.table({**columns, "y": rng.integers(0, 2, rows).astype(np.int8)})
+
+
+def write_dictionary(path: Path) -> None:
+    """Write half a gigabyte of text as four megabytes, in one row group."""
+    rows, rng = 400_000, np.random.default_rng(0)
+    words = pa.array([f"{number} " * 400 for number in range(50)])
+    texts = pa.DictionaryArray.from_arrays(pa.array(rng.integers(0, 50, rows).astype(np.int32)), words)
+    columns = {"u": rng.normal(size=rows), "s": texts, "y": rng.integers(0, 2, rows)}
+    pq.write_table(pa.table(columns), path, row_group_size=rows)
+
+
+def write_one_batch(path: Path) -> None:
+    feather.write_feather(many(2_000_000), path, compression="uncompressed", chunksize=2_000_000)
+
+
+def write_wide_text(path: Path) -> None:
+    csv.write_csv(many(150_000), path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.parametrize(
+    ("name", "write"), [("d.parquet", write_dictionary), ("one.arrow", write_one_batch), ("t.csv", write_wide_text)]
+)
+def test_memory_stays_within_its_limit_however_rows_are_packed(
+    name: str, write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    limit = 400_000_000
+    write(tmp_path / name)
+    command = ["prepare", tmp_path / name, "--target", "y", "--out", tmp_path / "out", "--memory", "400MB", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", PEAK, *map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) <= limit
+
+
+COPIES = """
+import numpy as np
+from sklearn.naive_bayes import GaussianNB
+
+class Copies(GaussianNB):
+    def fit(self, X, y):
+        self.all_ = np.repeat(X, 2000, axis=0)
+        return super().fit(X, y)
+
+def learners(schema):
+    return {"copies": Copies()}
+"""
+
+
+def test_a_learner_that_needs_all_its_rows_in_memory_fails_and_a_streaming_one_goes_on(tmp_path: Path) -> None:
+    path, out = tmp_path / "data.parquet", tmp_path / "out"
+    table(60_000).to_parquet(path)
+    (tmp_path / "own.py").write_text(COPIES)
+    assert call("prepare", path, "--target", "label", "--out", out, "--memory", "4GB").code == 0
+    done = call(
+        "run", out, "--learners", f"{tmp_path / 'own.py'},stream-naive-bayes", "--learner-memory", "200MB",
+        "--out", tmp_path / "run", "--jobs", 1,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert re.search(r"Failed: 1 x memory \(.+\): copies", done.out)
+    assert "learners that see a block of rows at a time: --learners sklearn,streaming" in done.out
+    assert "Selected stream-naive-bayes" in done.out
+
+
 def test_a_run_takes_the_folder_and_copies_nothing(tmp_path: Path) -> None:
     path, out, run = tmp_path / "data.parquet", tmp_path / "out", tmp_path / "run"
     table().to_parquet(path)
@@ -309,6 +430,10 @@ def test_a_run_takes_the_folder_and_copies_nothing(tmp_path: Path) -> None:
     assert call("resume", run, "--quiet").code == 0
     assert "`target` must be 'label'" in refused("run", out, "--target", "own")
     assert "`drop` must be given when data is prepared" in refused("run", out, "--drop", "noise")
+
+
+def _note(told: list[str], stage: str, _share: float) -> None:
+    told.append(stage)
 
 
 def test_nonsense_is_refused(tmp_path: Path) -> None:
@@ -330,9 +455,9 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         (tmp_path / "nowhere", "y", "must be a file or a folder"),
         (tmp_path / "empty", "y", "must hold files of one format"),
         (tmp_path / "mixed", "y", "must hold files of one format"),
-        (tmp_path / "uneven", "y", "must have the columns of a.csv, got others"),
-        (tmp_path / "torn.parquet", "y", "must be a table with names"),
-        (tmp_path / "ragged.csv", "y", "must be a whole table"),
+        (tmp_path / "uneven", "y", "b.csv must have the columns of a.csv, got none named 'y'"),
+        (tmp_path / "torn.parquet", "y", "must be a whole Parquet file"),
+        (tmp_path / "ragged.csv", "y", "must be a whole text table"),
         (tmp_path / "same.csv", "y", "must have at least two classes"),
         (tmp_path / "data.xlsx", "y", "must end in"),
         (path, "nothing", "`target` must be a column"),
@@ -348,11 +473,19 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         ({"drop": ("nothing",)}, "`drop` must be a column"),
         ({"drop": ("label",)}, "must not be the column of `target`"),
         ({"kinds": {"own": "nonsense"}}, "`kinds` must be among"),
+        ({"kinds": {"nothing": "numeric"}}, "`kinds` must name columns of the data, got 'nothing'"),
         ({"task": "regression"}, "must be numbers for a regression"),
     ]
     for wanted, message in refusals:
+        told: list[str] = []
         with pytest.raises(InputError, match=message):
-            prepared(path, out, **wanted)
+            prepare_out_of_core(
+                Wanted(str(path), "label", **{k: v for k, v in wanted.items() if k != "memory"}),
+                out,
+                wanted.get("memory", LEAST),
+                partial(_note, told),
+            )
+        assert not told or "task" in wanted, "nothing was read for it"
     (out / "something").mkdir(parents=True)
     with pytest.raises(InputError, match="`out` must be new or empty"):
         prepared(path, out)

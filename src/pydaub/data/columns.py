@@ -13,7 +13,7 @@ from pydaub.data.source import listed
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 TRUE: Final = ("true", "yes", "t", "y")
 FALSE: Final = ("false", "no", "f", "n")
@@ -47,15 +47,18 @@ def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) 
     'boolean'
     """
     given = dict(kinds or {})
-    unknown = [name for name in given if name not in frame.columns]
+    checked_kinds(given, list(frame.columns))
+    return tuple(_column(str(name), frame[name], given.get(name)) for name in frame.columns)
+
+
+def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
+    """Refuse kinds that there are not, and those of columns that there are not."""
+    unknown = [name for name in kinds if name not in names]
     if unknown:
-        raise InputError(
-            f"`kinds` must name columns of the data, got {listed(unknown)}. It has {listed(frame.columns)}."
-        )
-    for name, kind in given.items():
+        raise InputError(f"`kinds` must name columns of the data, got {listed(unknown)}. It has {listed(names)}.")
+    for name, kind in kinds.items():
         if kind not in KINDS:
             raise InputError(f"`kinds` must be among {', '.join(KINDS)}, got {kind!r} for {name!r}.")
-    return tuple(_column(str(name), frame[name], given.get(name)) for name in frame.columns)
 
 
 def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:

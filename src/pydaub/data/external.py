@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pydaub.data.blocks import Blocks
@@ -47,7 +48,7 @@ LEAST_MEMORY: Final = 64 << 20  # bytes to work with
 BLOCK_SHARE: Final = 1 / 24  # of the memory: a block is held several times over while it is taken apart
 VALIDATION_ROWS: Final = 100_000  # at most, unless said otherwise: their score is precise to a third of a per cent
 SAME_MEMORY: Final = 0.1
-LOCK: Final = "lock"
+LOCK, SURVEY = "lock", "survey.json"
 
 
 @dataclass(frozen=True)
@@ -80,16 +81,19 @@ def prepare_out_of_core(
         raise InputError(f"`validation_fraction` must be between 0 and 1, got {wanted.fraction!r}.")
     if whole(wanted.validation_rows, "validation_rows") < 1 or whole(wanted.seed, "seed") < 0:
         raise InputError("`validation_rows` must be at least 1 and `seed` not negative.")
+    if wanted.target in wanted.drop:
+        raise InputError(f"`drop` must not be the column of `target`, got {wanted.target!r} for both.")
+    blocks = Blocks.of(wanted.source, int(BLOCK_SHARE * memory), wanted.encoding, wanted.drop)
+    blocks.refuse_wide(memory)
     out = out.resolve()
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
-    paths = Blocks.of(wanted.source, 0, wanted.encoding).paths
     work = out.with_name(f"{out.name}.work")
     with ExitStack() as stack:
         try:
+            if out.exists() and (not out.is_dir() or any(out.iterdir())):
+                raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
             stack.enter_context(_held(work))
-            memory = _begin(work, wanted, paths, memory)
-            blocks = Blocks(paths, int(BLOCK_SHARE * memory), wanted.encoding)
+            memory = _begin(work, wanted, blocks.paths, memory)
+            blocks = replace(blocks, size=int(BLOCK_SHARE * memory))
             found = _surveyed(work, wanted, blocks, memory, progress)
             plan = Plan.of(
                 found,
@@ -101,8 +105,10 @@ def prepare_out_of_core(
             scatter(work, plan, blocks, progress)
             gather(work, plan, out, blocks.size, progress)
         except OSError as error:
-            reason = f"got {error.strerror}: {out}"
-            raise InputError(f"`out` must be a folder with room for the rows twice, {reason}.") from None
+            reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
+            raise InputError(
+                f"`out` must be a folder with room for the rows twice, {reason}. Mend that and start again: it goes on."
+            ) from None
     shutil.rmtree(work)
     return Prepared.open(out)
 
@@ -118,7 +124,12 @@ def _held(work: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError(f"{work} must be worked in by one process at a time, got another. Wait for it.") from None
-        yield
+        try:
+            yield
+        except InputError:
+            if not (work / SURVEY).exists():  # there is nothing yet to go on from
+                shutil.rmtree(work)
+            raise
 
 
 def _begin(work: Path, wanted: Wanted, paths: tuple[Path, ...], memory: int) -> int:
@@ -145,14 +156,13 @@ def _begin(work: Path, wanted: Wanted, paths: tuple[Path, ...], memory: int) -> 
 def _surveyed(
     work: Path, wanted: Wanted, blocks: Blocks, memory: int, progress: Callable[[str, float], None]
 ) -> Survey:
-    path = work / "survey.json"
+    path = work / SURVEY
     if path.exists():
         return Survey.from_json(json.loads(path.read_text()))
     total = max(blocks.bytes, 1)
     found = survey(
         blocks,
         wanted.target,
-        drop=wanted.drop,
         kinds=wanted.kinds,
         task=wanted.task,
         seed=wanted.seed,

@@ -60,6 +60,8 @@ class Plan:
     def keys(self, codes: Array, before: Array) -> Array:
         """Return each row's key; -inf where it validates. `before` are the rows of each class in earlier blocks."""
         keys = np.empty(len(codes))
+        if not len(codes):
+            return keys
         by_class = np.argsort(codes, kind="stable")
         present, starts = np.unique(codes[by_class], return_index=True)
         for code, mine in zip(present, np.split(by_class, starts[1:]), strict=True):

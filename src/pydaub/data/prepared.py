@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from pydaub.data.rows import FORMS, Rows, mapped
+from pydaub.data.rows import FORMS, FrameRows, Rows, mapped
 from pydaub.data.schema import Schema
 from pydaub.data.target import CODED, labels_from_json, labels_to_json
 from pydaub.errors import InputError
@@ -44,7 +44,8 @@ class Part(NamedTuple):
 
     def lock(self) -> None:
         """Let no learner write to what others are trained and scored on; what is mapped cannot be written anyhow."""
-        for values in (*self.rows.parts(), *self[1:]):
+        arrays = () if isinstance(self.rows, FrameRows) else self.rows.parts()  # a table cannot be written, only read
+        for values in (*arrays, *self[1:]):
             if isinstance(values, np.ndarray):
                 values.flags.writeable = False
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pydaub.data.arrow import frame
 from pydaub.data.coercion import laid_out, refuse_infinite
-from pydaub.data.prepared import write_whole
+from pydaub.data.prepared import sync, write_whole
 from pydaub.data.rows import LIBRARY, MatrixRows
 from pydaub.data.target import CODED
 from pydaub.errors import InputError
@@ -44,7 +44,9 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
         "done": False,
     }
     if state_path.exists():
-        state = json.loads(state_path.read_text())
+        saved = json.loads(state_path.read_text())
+        if all(_length(work / name) >= length for name, length in saved["lengths"].items()):
+            state = saved  # else something was lost, and the pass begins again
     for name, length in state["lengths"].items():  # what was written after the last checkpoint is written again
         with (work / name).open("ab") as file:
             file.truncate(length)
@@ -61,6 +63,8 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
                 _send(table.append_column(KEY, pa.array(keys)), keys, plan.buckets, streams)
                 taken += 1
                 progress("scatter", read / total)
+        for file in [*(work / name for name in names), work]:  # a checkpoint must not be there without its rows
+            sync(file)
         state = {
             "blocks": state["blocks"] + taken,
             "before": before.tolist(),
@@ -71,6 +75,10 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
         pa.default_memory_pool().release_unused()
     if before.tolist() != list(found.counts):
         raise InputError(f"{blocks.paths[0]} must stay as it is while it is prepared, got other rows the second time.")
+
+
+def _length(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 class _Streams:
@@ -109,7 +117,6 @@ def _send(table: pa.Table, keys: Array, buckets: int, streams: _Streams) -> None
 
 def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Array]:
     """Return the rows of a block that have a target, laid out as learners see them, and their classes."""
-    block = block.rename_columns([name.strip() for name in block.column_names])
     rows = frame(block.select([*(column.name for column in found.used), found.target]), where)
     rows = rows[rows[found.target].notna()].reset_index(drop=True)
     codes, stored = _coded(rows[found.target], found)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pydaub.data.arrow import frame, plain
 from pydaub.data.coercion import NUMBERS, TEXTS, laid_out
-from pydaub.data.columns import MOST_CLASSES, ROWS_A_CLASS, TWO, infer_columns, is_number
+from pydaub.data.columns import MOST_CLASSES, ROWS_A_CLASS, TWO, checked_kinds, infer_columns, is_number
 from pydaub.data.rows import MatrixRows
 from pydaub.data.schema import LEFT_OUT, Column, Schema
 from pydaub.data.source import listed
@@ -88,7 +88,6 @@ def survey(  # noqa: PLR0913  # what the command line offers
     blocks: Blocks,
     target: str,
     *,
-    drop: Sequence[str] = (),
     kinds: Mapping[str, Kind] | None = None,
     task: Task | None = None,
     seed: int = 0,
@@ -97,22 +96,20 @@ def survey(  # noqa: PLR0913  # what the command line offers
 ) -> Survey:
     """Read all blocks once, and return what is in them."""
     names = blocks.names
-    for role, name in (("target", target), *(("drop", name) for name in drop)):
-        if name not in names:
-            raise InputError(
-                f"`{role}` must be a column of {blocks.paths[0].name}, got {name!r}. It has {listed(names, 20)}."
-            )
-    if target in drop:
-        raise InputError(f"`drop` must not be the column of `target`, got {target!r} for both.")
+    if target not in names:
+        raise InputError(
+            f"`target` must be a column of {blocks.paths[0].name}, got {target!r}. It has {listed(names, 20)}."
+        )
+    checked_kinds(kinds or {}, [name for name in names if name != target])
     forced = {name for name, kind in (kinds or {}).items() if kind in TEXTS}
     found = _Found(names, target, forced, np.random.default_rng([seed, 1]), memory)
     for block, read in blocks.read():
-        found.take(block.select([name for name in block.column_names if name.strip() in names]), text=blocks.are_text)
+        found.take(block, text=blocks.are_text)
         progress(read)
         pa.default_memory_pool().release_unused()  # what is freed would stay with the process
     if not found.rows:
         raise InputError(f"{blocks.paths[0]} must hold rows, got none.")
-    return found.told(blocks, drop, kinds, task)
+    return found.told(blocks, kinds, task)
 
 
 class _Found:
@@ -134,7 +131,6 @@ class _Found:
         self.memory = memory
 
     def take(self, block: pa.Table, *, text: bool) -> None:
-        block = block.rename_columns([name.strip() for name in block.column_names])
         self.rows += block.num_rows
         self.bytes += block.nbytes
         for name, column in zip(block.column_names, block.columns, strict=True):
@@ -183,7 +179,7 @@ class _Found:
         order = np.argsort(keys, kind="stable")[: self.most]
         self.sample, self.keys = table.take(pa.array(order)).combine_chunks(), keys[order]
 
-    def told(self, blocks: Blocks, drop: Sequence[str], kinds: Mapping[str, Kind] | None, task: Task | None) -> Survey:
+    def told(self, blocks: Blocks, kinds: Mapping[str, Kind] | None, task: Task | None) -> Survey:
         if self.sample is None:
             raise InputError("The data must hold rows, got none.")
         types = {name: candidates[0] if candidates else pa.string() for name, candidates in self.candidates.items()}
@@ -191,12 +187,11 @@ class _Found:
         if blocks.are_text:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
         rows = frame(sample, str(blocks.paths[0]))
-        columns = self._columns(rows.drop(columns=[self.target, *drop]), kinds)
+        columns = self._columns(rows.drop(columns=self.target), kinds)
         used = [column for column in columns if column.used]
         if not used:
-            raise InputError(
-                f"The data must have a column to learn from, got none but {listed(c.name for c in columns)}."
-            )
+            what = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "no other"
+            raise InputError(f"The data must have a column to learn from beside {self.target!r}, got {what}.")
         form: Form = "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
         laid = laid_out(rows, used, form)
         width = laid.array.itemsize * len(used) if isinstance(laid, MatrixRows) else laid.table.nbytes // len(rows)  # type: ignore[attr-defined]  # the other form
