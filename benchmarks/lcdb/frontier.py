@@ -1,0 +1,68 @@
+"""The picture: speed-up against mean loss, one point for each method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from benchmarks.lcdb.methods import LINE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    Points = Mapping[str, tuple[float, float]]  # by method: speed-up and mean loss in percent
+
+# Where a name may stand beside its point, in points: the first place that is free is taken.
+PLACES: Final = (
+    (5, 4, "left"),
+    (5, -10, "left"),
+    (-5, 4, "right"),
+    (-5, -10, "right"),
+    (5, 13, "left"),
+    (5, -19, "left"),
+)
+
+
+def draw(path: Path, panels: Mapping[str, Points]) -> None:
+    """Draw one panel for each group of data sets; the settings of one strategy are joined by a line."""
+    figure = Figure(figsize=(8 * len(panels), 6.5), layout="constrained")
+    for axes, (title, points) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+        ours = {name: point for name, point in points.items() if name.startswith(LINE)}
+        peers = {name: point for name, point in points.items() if name not in ours}
+        axes.scatter(*zip(*peers.values(), strict=True), s=24, color="tab:gray")
+        if ours:
+            axes.plot(*zip(*ours.values(), strict=True), marker="o", color="black", linewidth=2)
+        axes.set_xscale("log")
+        axes.set_xlabel("times faster than training everything on everything")
+        axes.set_ylabel("mean loss of validation score, percent")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_title(title)
+        axes.margins(x=0.15, y=0.08)
+        axes.grid(alpha=0.3)
+    figure.draw_without_rendering()  # so that it is known where things will be
+    for axes, points in zip(figure.axes, panels.values(), strict=True):
+        _label(axes, points)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Without dates and chance in it, the same figures give the same file.
+    with rc_context({"svg.hashsalt": "pydaub"}):
+        figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _label(axes: Axes, points: Points) -> None:
+    taken: list[Any] = []
+    for name, point in points.items():
+        weight = "bold" if name.startswith(LINE) else "normal"
+        for right, up, side in PLACES:
+            text = axes.annotate(
+                name, point, (right, up), textcoords="offset points", ha=side, fontsize=8, weight=weight
+            )
+            box = text.get_window_extent()
+            if (right, up, side) == PLACES[-1] or not any(box.overlaps(other) for other in taken):
+                break
+            text.remove()
+        taken.append(box)

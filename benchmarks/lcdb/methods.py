@@ -1,0 +1,90 @@
+"""The methods that are compared, each as a function of a task; further ones enter here."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle
+from pydaub import STRATEGIES, Daub, Elimination, Full, Halving, Schedule, SlopeBound, Subset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.lcdb.curves import Task
+    from pydaub.strategies import Strategy
+
+    Method: TypeAlias = Callable[[Task], Strategy | Chosen]
+
+DELTAS: Final = (0.005, 0.01, 0.02, 0.04)
+LINE: Final = "frugal"  # methods whose names begin so are one strategy with several settings, drawn as a line
+
+
+def grown(task: Task, first: float, ratio: float) -> Schedule:
+    """Return the recorded sizes nearest to first, first x ratio, ... below the full size, and then that."""
+    steps = math.ceil(math.log(task.full_size / first, ratio))
+    wanted = {nearest(task.sizes, first * ratio**step) for step in range(max(steps, 0))}
+    return Schedule(tuple(sorted(wanted | {task.full_size})))
+
+
+def stepped(task: Task, first: float, ratio: float, jump: float) -> Schedule:
+    """Return recorded sizes that grow by about `ratio` until all rows are at most `jump` times as many; then all.
+
+    The size before the last is thus about 1/`jump` of all rows or a little more: nothing is trained on nearly all rows,
+    which would cost as much as all and say little more.
+    """
+    sizes = [nearest(task.sizes, first)]
+    while jump * sizes[-1] < task.full_size:
+        larger = [size for size in task.sizes if size > sizes[-1]]  # so that it ends, however small the ratio
+        sizes.append(nearest(larger, ratio * sizes[-1]))
+    return Schedule(tuple(sorted({*sizes, task.full_size})))
+
+
+def _frugal(task: Task, delta: float) -> Strategy:
+    strategy: Callable[..., Strategy] = STRATEGIES["frugal"]
+    schedule = stepped(task, max(400, task.full_size / 128), ratio=4, jump=8)
+    return strategy(task.learners, schedule, delta=delta, valid_rows=task.valid_rows)
+
+
+def _daub(task: Task, first: int, ratio: float, *, train_cap: bool = True) -> Strategy:
+    return Daub(task.learners, grown(task, first, ratio), bound=SlopeBound(train_cap=train_cap))
+
+
+def _subset(task: Task, part: int) -> Strategy:
+    return Subset(task.learners, Schedule((nearest(task.sizes, task.full_size / part), task.full_size)))
+
+
+def _halving(task: Task, first: int, ratio: int) -> Strategy:
+    return Halving(task.learners, grown(task, first, ratio))
+
+
+def _lccv(task: Task, *, cheapest_first: bool) -> Strategy:
+    return Lccv(task.learners, grown(task, task.sizes[0], 2), cheapest_first=cheapest_first)
+
+
+def _methods() -> Iterator[tuple[str, Method]]:
+    yield "full", lambda task: Full(task.learners, Schedule(task.sizes))
+    yield "subset N/8", partial(_subset, part=8)
+    yield "subset N/32", partial(_subset, part=32)
+    yield "daub b 512 r sqrt 2", partial(_daub, first=512, ratio=math.sqrt(2))
+    yield "daub b 512 r 2", partial(_daub, first=512, ratio=2)
+    yield "daub b 1024 r 2", partial(_daub, first=1024, ratio=2)
+    yield "daub b 512 r 2, no f^T", partial(_daub, first=512, ratio=2, train_cap=False)
+    yield "elimination b 512 r 2", lambda task: Elimination(task.learners, grown(task, 512, 2))
+    for first in (512, 1024):
+        for ratio in (2, 3, 4):
+            yield f"halving eta {ratio} from {first}", partial(_halving, first=first, ratio=ratio)
+    yield "scikit-learn halving", SklearnHalving.of
+    yield "hyperband eta 3", partial(hyperband, factor=3)
+    yield "hyperband eta 4", partial(hyperband, factor=4)
+    yield "lccv as listed", partial(_lccv, cheapest_first=False)
+    yield "lccv cheapest first", partial(_lccv, cheapest_first=True)
+    if LINE in STRATEGIES:
+        for delta in DELTAS:
+            yield f"{LINE} delta {delta}", partial(_frugal, delta=delta)
+    yield "oracle", oracle
+
+
+# The one place where a method enters: a name, and what makes its strategy of a task.
+METHODS: Final[dict[str, Method]] = dict(_methods())

@@ -1,0 +1,87 @@
+"""What is a task, on a small archive of the same form as LCDB's."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks.lcdb.curves import COLUMNS, tasks
+
+SIZES = (32, 45, 64, 91, 4000)
+NAMES = [f"sklearn.some.module.Learner{number:02}" for number in range(13)]
+
+
+def row(data: int, learner: str, size: int, seeds: tuple[int, int] = (0, 0), **changed: float) -> dict[str, object]:
+    outer, inner = seeds
+    values = (data, learner, size, 77, outer, inner, 2.0 * size, 1.0, 0.5 + size / 1e5, 0.6)
+    return {**dict(zip(COLUMNS, values, strict=True)), **changed}
+
+
+def archived(folder: Path, rows: list[dict[str, object]]) -> Path:
+    text = pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False).encode()
+    with tarfile.open(folder / "lcdb-9.9.9.tar.gz", "w:gz") as tar:
+        member = tarfile.TarInfo("lcdb-9.9.9/lcdb/database-accuracy.csv")
+        member.size = len(text)
+        tar.addfile(member, io.BytesIO(text))
+    return folder
+
+
+def whole(data: int, seeds: tuple[int, int] = (0, 0), names: list[str] = NAMES) -> list[dict[str, object]]:
+    return [row(data, name, size, seeds) for name in names for size in SIZES]
+
+
+def test_a_task_has_the_sizes_from_64_on_and_learners_by_the_end_of_their_names(tmp_path: Path) -> None:
+    (task,) = tasks(archived(tmp_path, whole(3, names=NAMES[::-1])))
+    assert (task.data, task.seeds, task.sizes, task.full_size, task.valid_rows) == (3, (0, 0), (64, 91, 4000), 4000, 77)
+    assert task.learners == tuple(f"Learner{number:02}" for number in range(13))
+    assert task.recorded("Learner07", 91).valid_score == pytest.approx(0.50091)
+    assert task.test == dict.fromkeys(task.learners, 0.6)
+
+
+def test_a_learner_without_one_of_the_sizes_is_left_out(tmp_path: Path) -> None:
+    rows = [each for each in whole(3) if (each["learner"], each["size_train"]) != (NAMES[4], 91)]
+    (task,) = tasks(archived(tmp_path, rows))
+    assert len(task.learners) == 12
+    assert "Learner04" not in task.learners
+
+
+def test_less_than_twelve_learners_or_4000_rows_make_no_task(tmp_path: Path) -> None:
+    rows = whole(3, names=NAMES[:11]) + [each for each in whole(5) if each["size_train"] != 4000]
+    assert list(tasks(archived(tmp_path, rows))) == []
+
+
+def test_a_size_that_few_have_is_not_the_full_size(tmp_path: Path) -> None:
+    rows = whole(3) + [row(3, name, 5657) for name in NAMES[:11]]
+    (task,) = tasks(archived(tmp_path, rows))
+    assert (task.full_size, len(task.learners)) == (4000, 13)
+
+
+def test_pairs_come_by_most_learners_then_inner_then_outer_seed_and_must_reach_the_full_size(tmp_path: Path) -> None:
+    rows = whole(3, (0, 1)) + whole(3, (2, 0)) + whole(3, (1, 0)) + whole(3, (0, 0), NAMES[:12])
+    rows += [each for each in whole(3, (3, 0)) if each["size_train"] != 4000]
+    cache = archived(tmp_path, rows)
+    assert [task.seeds for task in tasks(cache)] == [(1, 0), (2, 0), (0, 1), (0, 0)]
+    assert [task.seeds for task in tasks(cache, seeds=2)] == [(1, 0), (2, 0)]
+
+
+def test_the_first_of_two_lines_counts_and_no_time_is_less_than_a_tenth_of_a_millisecond(tmp_path: Path) -> None:
+    rows = [row(3, NAMES[0], 64, traintime=0.0), *whole(3)]
+    (task,) = tasks(archived(tmp_path, rows))
+    assert task.recorded("Learner00", 64).seconds == 1e-4
+    assert task.recorded("Learner01", 64).seconds == 128
+
+
+@pytest.mark.parametrize(("ids", "found"), [("odd", [3, 7]), ("even", [4]), ("all", [3, 4, 7])])
+def test_ids_say_which_data_sets_are_looked_at(ids: str, found: list[int], tmp_path: Path) -> None:
+    cache = archived(tmp_path, [*whole(7), *whole(4), *whole(3)])
+    assert [task.data for task in tasks(cache, ids)] == found
+
+
+def test_an_archive_without_the_file_says_so(tmp_path: Path) -> None:
+    tarfile.open(tmp_path / "lcdb-1.tar.gz", "w:gz").close()
+    with pytest.raises(SystemExit, match=r"must hold lcdb/database-accuracy\.csv"):
+        list(tasks(tmp_path))
