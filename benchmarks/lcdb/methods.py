@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle
-from pydaub import STRATEGIES, Daub, Elimination, Full, Halving, Schedule, SlopeBound, Subset
+from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, SlopeBound, Subset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
 
-DELTAS: Final = (0.005, 0.01, 0.02, 0.04)
+DELTAS: Final = (0.0001, 0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.04)
 LINE: Final = "frugal"  # methods whose names begin so are one strategy with several settings, drawn as a line
 
 
@@ -28,23 +28,8 @@ def grown(task: Task, first: float, ratio: float) -> Schedule:
     return Schedule(tuple(sorted(wanted | {task.full_size})))
 
 
-def stepped(task: Task, first: float, ratio: float, jump: float) -> Schedule:
-    """Return recorded sizes that grow by about `ratio` until all rows are at most `jump` times as many; then all.
-
-    The size before the last is thus about 1/`jump` of all rows or a little more: nothing is trained on nearly all rows,
-    which would cost as much as all and say little more.
-    """
-    sizes = [nearest(task.sizes, first)]
-    while jump * sizes[-1] < task.full_size:
-        larger = [size for size in task.sizes if size > sizes[-1]]  # so that it ends, however small the ratio
-        sizes.append(nearest(larger, ratio * sizes[-1]))
-    return Schedule(tuple(sorted({*sizes, task.full_size})))
-
-
 def _frugal(task: Task, delta: float) -> Strategy:
-    strategy: Callable[..., Strategy] = STRATEGIES["frugal"]
-    schedule = stepped(task, max(400, task.full_size / 128), ratio=4, jump=8)
-    return strategy(task.learners, schedule, delta=delta, valid_rows=task.valid_rows)
+    return Frugal(task.learners, Schedule(task.sizes), delta, task.valid_rows)
 
 
 def _daub(task: Task, first: int, ratio: float, *, train_cap: bool = True) -> Strategy:
@@ -80,9 +65,8 @@ def _methods() -> Iterator[tuple[str, Method]]:
     yield "hyperband eta 4", partial(hyperband, factor=4)
     yield "lccv as listed", partial(_lccv, cheapest_first=False)
     yield "lccv cheapest first", partial(_lccv, cheapest_first=True)
-    if LINE in STRATEGIES:
-        for delta in DELTAS:
-            yield f"{LINE} delta {delta}", partial(_frugal, delta=delta)
+    for delta in DELTAS:
+        yield f"{LINE} delta {delta}", partial(_frugal, delta=delta)
     yield "oracle", oracle
 
 

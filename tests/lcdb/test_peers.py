@@ -11,7 +11,7 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import HalvingGridSearchCV
 
 from benchmarks.lcdb.curves import Task
-from benchmarks.lcdb.methods import METHODS, grown, stepped
+from benchmarks.lcdb.methods import METHODS, grown
 from benchmarks.lcdb.peers import Chosen, Lccv, brackets, extended_line, fitted, hyperband, lccv_next, sklearn_rounds
 from benchmarks.lcdb.run import Replay, figures, replayed
 from pydaub import Allocation, Measurement, Schedule, Table, TableEngine, run
@@ -104,8 +104,6 @@ def test_schedules_are_of_recorded_sizes_and_end_with_all_rows() -> None:
     of = random_task(12)
     assert grown(of, 512, 2).sizes == (512, 1024, 2048, 4096, 8192, 16384, 32768, 46341)
     assert grown(of, 512, math.sqrt(2)).sizes == tuple(size for size in SIZES if size >= 512)
-    assert stepped(of, 400, ratio=4, jump=8).sizes == (362, 1448, 5793, 46341)
-    assert stepped(of, 400, ratio=1.01, jump=8).sizes[:3] == (362, 512, 724)  # it grows all the same
 
 
 def test_every_method_selects_a_learner_and_full_training_loses_nothing() -> None:
