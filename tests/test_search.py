@@ -90,7 +90,7 @@ class Failing(GaussianNB):
 
 def test_the_table_of_allocations() -> None:
     """A row for each; scores of different sizes are never ranked together; what failed comes last."""
-    found = search([("failing", Failing()), *LEARNERS]).fit(*IRIS)
+    found = search([("failing", Failing()), *LEARNERS], strategy="daub").fit(*IRIS)
     table = pd.DataFrame(found.cv_results_)
     assert len(table) == len(found.allocations_)
     for row, step in zip(table.to_dict("records"), found.allocations_, strict=True):
@@ -152,12 +152,17 @@ def test_it_is_cloned_and_set_like_any_estimator() -> None:
 
 def test_the_same_seed_gives_the_same_search() -> None:
     forest = [("a", DecisionTreeClassifier(splitter="random")), ("b", DecisionTreeClassifier(max_features=1))]
-    runs = [search(forest, random_state=seed).fit(*IRIS) for seed in (3, 3, np.random.RandomState(3))]
+    runs = [search(forest, strategy="daub", random_state=seed).fit(*IRIS) for seed in (3, 3, np.random.RandomState(3))]
     for other in runs[1:]:
         np.testing.assert_array_equal(other.cv_results_["mean_test_score"], runs[0].cv_results_["mean_test_score"])
         np.testing.assert_array_equal(other.predict(IRIS[0]), runs[0].predict(IRIS[0]))
-    different = search(forest, random_state=4).fit(*IRIS)
+    different = search(forest, strategy="daub", random_state=4).fit(*IRIS)
     assert different.cv_results_["mean_test_score"].tolist() != runs[0].cv_results_["mean_test_score"].tolist()
+    timed = [search(forest, random_state=3).fit(*IRIS).allocations_ for _ in range(2)]  # by frugal, which weighs times
+    scores = [{step.allocation: step.outcome.valid_score for step in steps} for steps in timed]
+    shared = scores[0].keys() & scores[1].keys()
+    assert len(shared) >= 2
+    assert all(scores[0][allocation] == scores[1][allocation] for allocation in shared), "what is trained is the same"
 
 
 def test_it_works_in_pipelines_and_cross_validation() -> None:
@@ -425,8 +430,8 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"learners": GaussianNB(), "param_grid": 5}, r"must be a dict of parameters to lists"),
     ({"learners": GaussianNB(), "param_grid": {"priors": []}}, r"must have a list of values"),
     ({"learners": GaussianNB(), "param_grid": {"priors": [None]}, "n_iter": 0}, r"`n_iter` must be at least 1"),
-    ({"strategy": "best"}, r"`strategy` must be one of daub, .*, got 'best'"),
-    ({"strategy": []}, r"`strategy` must be one of daub, .*, got \[\]"),
+    ({"strategy": "best"}, r"`strategy` must be one of frugal, daub, .*, got 'best'"),
+    ({"strategy": []}, r"`strategy` must be one of frugal, daub, .*, got \[\]"),
     ({"first_size": 0}, r"`first_size` must be at least 1, got 0"),
     ({"first_size": 1000}, r"The largest `first_size` that works is 46"),
     ({"first_size": 1.5}, r"`first_size` must be a whole number"),
@@ -581,22 +586,23 @@ def test_a_search_that_was_killed_goes_on_in_its_folder(tmp_path: Path) -> None:
             return super().fit(X, y)
 
     learners = [("a", Interrupted()), *LEARNERS]
-    whole = search(learners, folder=tmp_path / "whole").fit(*IRIS)
+    whole = search(learners, strategy="daub", folder=tmp_path / "whole").fit(*IRIS)
     (tmp_path / "armed").touch()
     with pytest.raises(KeyboardInterrupt):
-        search(learners, folder=tmp_path / "parts").fit(*IRIS)
+        search(learners, strategy="daub", folder=tmp_path / "parts").fit(*IRIS)
     (tmp_path / "armed").unlink()
     before = [event for event in read(tmp_path / "parts" / "journal.jsonl") if isinstance(event, Evaluated)]
     assert {event.allocation.size for event in before} == {21, 32, 47}
-    found = search(learners, folder=str(tmp_path / "parts")).fit(*IRIS)
+    found = search(learners, strategy="daub", folder=str(tmp_path / "parts")).fit(*IRIS)
     assert found.result_.resumed == len(before)
     np.testing.assert_array_equal(found.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"])
-    assert search(learners, folder=tmp_path / "parts").fit(*IRIS).best_learner_ == found.best_learner_
+    again = search(learners, strategy="daub", folder=tmp_path / "parts").fit(*IRIS)
+    assert again.best_learner_ == found.best_learner_
     with pytest.raises(JournalMismatch, match=r"other settings: .*seed"):
-        search(learners, folder=tmp_path / "parts", random_state=1).fit(*IRIS)
+        search(learners, strategy="daub", folder=tmp_path / "parts", random_state=1).fit(*IRIS)
 
 
-@pytest.mark.parametrize("strategy", ["daub", "full", "subset", "elimination", "halving"])
+@pytest.mark.parametrize("strategy", ["frugal", "daub", "full", "subset", "elimination", "halving"])
 def test_every_strategy_finds_a_learner(strategy: str) -> None:
     found = search(strategy=strategy).fit(*IRIS)
     assert found.best_size_ == 105
@@ -622,8 +628,8 @@ def test_it_tells_what_it_does_if_asked(capsys: pytest.CaptureFixture[str]) -> N
     search([("failing", Failing()), *LEARNERS], verbose=1).fit(*IRIS)
     told = capsys.readouterr()
     assert not told.out
-    assert "bayes with 21 rows: 0." in told.err
-    assert "failing with 21 rows: error: RuntimeError" in told.err
+    assert "bayes with 32 rows: 0." in told.err
+    assert "failing with 32 rows: error: RuntimeError" in told.err
     search().fit(*IRIS)
     assert not capsys.readouterr().err
 

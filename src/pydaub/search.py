@@ -219,7 +219,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             )
 
     def _selected(self, data: Prepared, learners: dict[str, Learner], seed: int, *, routed: bool) -> Selection:
-        schedule, self.schedule_note_ = schedule_for(data.full_size, self.first_size, self.ratio)
+        schedule, note = schedule_for(data.full_size, self.first_size, self.ratio)
         where = self._where()
         task = Task(
             data,
@@ -234,6 +234,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if not routed:
             task = task.unrouted()
         strategy = strategy_for(self.strategy, task, schedule, self.delta)
+        self.schedule_note_ = note if strategy.schedule.sizes[0] == schedule.sizes[0] else None
         watch = _printed if self.verbose else None
         found = select(task, strategy, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
         if found.note:
@@ -388,6 +389,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.non_deterministic = self.strategy == "frugal"  # it weighs times, which are never twice the same
         estimators = [self.best_estimator_] if hasattr(self, "best_estimator_") else self._estimators()
         if not estimators:
             tags.estimator_type = "regressor" if self.task == "regression" else "classifier"  # as far as is known

@@ -63,7 +63,8 @@ def test_strategies_side_by_side(finished: Finished, tmp_path: Path) -> None:
         assert result["strategy"] == name
         assert result["selected"] in CHEAP.split(",")
         assert (out / name / "journal.jsonl").read_bytes() == journals[name]
-    assert sequence(told.json["daub"]) == sequence(finished.done.json), "as in a run of its own"
+    alone = call("run", *arguments[1:6], "--strategy", "daub", "--out", tmp_path / "alone", "--json", "--quiet")
+    assert sequence(told.json["daub"]) == sequence(alone.json), "as in a run of its own"
     best = max(step["valid_score"] for step in told.json["full"]["allocations"])
     for line in lines[1:]:
         assert float(line[-1]) == pytest.approx(best - float(line[-2]), abs=1e-4)
@@ -93,9 +94,12 @@ def test_when_every_learner_fails(data: Path, tmp_path: Path) -> None:
     [
         (
             ("--strategies", "daub,magic"),
-            "`--strategies` must be some of daub, full, subset, elimination, halving, got",
+            "`--strategies` must be some of frugal, daub, full, subset, elimination, halving, got",
         ),
-        (("--strategies", ","), "`--strategies` must be some of daub, full, subset, elimination, halving, got none."),
+        (
+            ("--strategies", ","),
+            "`--strategies` must be some of frugal, daub, full, subset, elimination, halving, got none.",
+        ),
         (("--target", "lable"), "Did you mean 'label'?"),
         (
             ("--learners", "forrest"),

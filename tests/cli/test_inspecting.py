@@ -94,7 +94,7 @@ def test_a_damaged_request(finished: Finished, copied: Path, command: str) -> No
         (lambda lines: [*lines[:3], b"garbage\n", *lines[3:]], "Line 4 of "),
         (lambda lines: [b"something else\n", *lines[1:]], "must be a journal of pydaub or not exist, got another file"),
         (lambda lines: [lines[0].replace(b'"format":1', b'"format":9'), *lines[1:]], "must be of journal format 1"),
-        (lambda lines: [lines[0].replace(b'"daub"', b'"magic"'), *lines[1:]], "magic"),
+        (lambda lines: [lines[0].replace(b'"frugal"', b'"magic"'), *lines[1:]], "magic"),
         (lambda lines: [lines[0].replace(b'"sizes":[', b'"sizes":[9999,'), *lines[1:]], "sizes"),
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from pydaub.bounds import NonIncreasing, SlopeBound
-from pydaub.cli.app import DEFAULT_STRATEGY, StrategyName, app, complain
+from pydaub.cli.app import StrategyName, app, complain
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.cli.running import Delta  # noqa: TC001  # typer reads the annotations
 from pydaub.engines import Table, TableEngine
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 Recorded = StrEnum("Recorded", ["parity", "higgs"])
 DEFAULT_RECORDED: Final = Recorded("parity")
+PAPERS: Final = StrategyName("daub")
 
 
 @app.command()
 def replay(  # noqa: PLR0913  # a command line may have many options
     table: Annotated[Path, typer.Argument(help="CSV: learner,size,train_score,valid_score,seconds[,failure].")],
     *,
-    strategy: Annotated[StrategyName, typer.Option(help="Who gets data next.")] = DEFAULT_STRATEGY,
+    strategy: Annotated[StrategyName, typer.Option(help="Who gets data next.")] = PAPERS,
     first_size: Annotated[
         int | None,
         typer.Option(help="A geometric schedule from this size on.  [with --ratio alone: the table's smallest]"),

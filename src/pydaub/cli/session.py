@@ -266,9 +266,6 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
         raise InputError(
             f"`--cv` must be at most the {schedule.sizes[0]} rows of the first size, got {request.cv} folds."
         )
-    if not options.quiet:
-        for line in (*data.notes, *([note] if note else []), *_told_left_out(left_out)):
-            complain(line)
     task = Task(
         data,
         learners,
@@ -279,7 +276,12 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
         reuse=request.reuse,
         threads=1 if options.engine == "ray" else max(1, cores() // options.workers),
     )
-    return task, strategy_for(request.strategy, task, schedule, request.delta)
+    strategy = strategy_for(request.strategy, task, schedule, request.delta)
+    notes = [note] if note and strategy.schedule.sizes[0] == schedule.sizes[0] else []  # it may begin elsewhere
+    if not options.quiet:
+        for line in (*data.notes, *notes, *_told_left_out(left_out)):
+            complain(line)
+    return task, strategy
 
 
 def _told_left_out(left_out: Mapping[str, str]) -> list[str]:
