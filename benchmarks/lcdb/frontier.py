@@ -36,13 +36,14 @@ def draw(path: Path, panels: Mapping[str, Points]) -> None:
         peers = {name: point for name, point in points.items() if name not in ours}
         axes.scatter(*zip(*peers.values(), strict=True), s=24, color="tab:gray")
         if ours:
-            axes.plot(*zip(*ours.values(), strict=True), marker="o", color="black", linewidth=2)
+            axes.plot(*zip(*ours.values(), strict=True), marker="o", color="black", linewidth=2, label=LINE)
+            axes.legend(loc="upper left")
         axes.set_xscale("log")
         axes.set_xlabel("times faster than training everything on everything")
         axes.set_ylabel("mean loss of validation score, percent")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set_title(title)
-        axes.margins(x=0.15, y=0.08)
+        axes.margins(x=0.2, y=0.08)
         axes.grid(alpha=0.3)
     figure.draw_without_rendering()  # so that it is known where things will be
     for axes, points in zip(figure.axes, panels.values(), strict=True):
@@ -59,7 +60,13 @@ def _label(axes: Axes, points: Points) -> None:
         weight = "bold" if name.startswith(LINE) else "normal"
         for right, up, side in PLACES:
             text = axes.annotate(
-                name, point, (right, up), textcoords="offset points", ha=side, fontsize=8, weight=weight
+                name.removeprefix(LINE).strip(),
+                point,
+                (right, up),
+                textcoords="offset points",
+                ha=side,
+                fontsize=8,
+                weight=weight,
             )
             box = text.get_window_extent()
             if (right, up, side) == PLACES[-1] or not any(box.overlaps(other) for other in taken):

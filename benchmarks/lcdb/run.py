@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.lcdb.curves import IDS, SEEDS, Task, tasks
 from benchmarks.lcdb.frontier import draw
-from benchmarks.lcdb.methods import METHODS
+from benchmarks.lcdb.methods import DELTAS, LINE, METHODS
 from benchmarks.lcdb.peers import Chosen
 from pydaub import TableEngine, run
 
@@ -137,6 +137,12 @@ def table(found: dict[str, Figures]) -> str:
     return "\n".join(lines)
 
 
+def promises(replays: dict[str, list[Replay]]) -> str:
+    """Return in what share of tasks the loss exceeded the delta that was tolerated."""
+    over = [(delta, fmean(each.loss > delta for each in replays[f"{LINE} delta {delta}"])) for delta in DELTAS]
+    return f"{LINE}: the loss exceeded delta in " + ", ".join(f"{100 * share:.0f} % ({delta})" for delta, share in over)
+
+
 def _of_data(replays: Sequence[Replay]) -> list[dict[str, object]]:
     """Return one method's figures of each data set, for JSON."""
     return [
@@ -178,6 +184,7 @@ def main() -> None:
         groups[least] = {name: figures(each) for name, each in some.items()}
         print(f"\nN >= {least:,}: {len(counted)} data sets ({arguments.ids} ids), {len(some['full'])} tasks\n")
         print(table(groups[least]))
+        print(f"\n{promises(some)}")
     if arguments.out:
         told = {
             "ids": arguments.ids,
