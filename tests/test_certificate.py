@@ -344,3 +344,22 @@ def test_of_a_run_that_trained_everything_the_projection_is_what_it_took() -> No
     result = run(Full(table.learners, Schedule(SIZES)), TableEngine(table))
     steps = [(step.allocation, step.outcome) for step in result.steps]
     assert projected_seconds(steps, table.learners, 160) == pytest.approx(result.seconds)
+
+
+def test_what_is_only_likely_is_not_said_to_be_impossible() -> None:
+    facts: dict[str, Any] = {
+        "selected": "tree", "score": 0.9, "size": 100, "full_size": 100, "ceiling_learner": "forest",
+        "judged": 0, "misbehaved": {}, "tolerance": 0.0, "doubts": (), "sure": False,
+    }  # fmt: skip
+    assert Certificate(**facts, others=3, ceiling=0.8).sentences == [
+        (
+            "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest) by what was seen;"
+            " none is likely to overtake tree."
+        )
+    ]
+    assert Certificate(**facts, others=1, ceiling=0.95).sentences == [
+        (
+            "Certificate: The one other learner is unlikely to exceed 0.9500 on all rows (forest) by what was seen; that is"
+            " at most 0.0500 more than tree."
+        )
+    ]

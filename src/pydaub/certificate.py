@@ -35,6 +35,7 @@ class Certificate:
     `ceiling` is the most that any other learner can have on all rows unless its curve gets steeper; it is None
     where some learner has no bound. `judged` counts the curves that could be audited, `misbehaved` says what was found
     on which; falls and rises of up to `tolerance` count as noise. `doubts` are reasons not to trust the choice.
+    Where it is not `sure`, bounds are what is likely, and hold for most curves that behave, not for all.
     """
 
     selected: str
@@ -48,6 +49,7 @@ class Certificate:
     misbehaved: Mapping[str, str]
     tolerance: float
     doubts: tuple[str, ...]
+    sure: bool = True
 
     @property
     def sentences(self) -> list[str]:
@@ -64,13 +66,19 @@ class Certificate:
             return "There was no other learner to compare with."
         if self.ceiling is None:
             return "No certificate: other learners were left without a bound, and could be better on all rows."
-        what = f"None of the {self.others} other learners" if self.others > 1 else "The one other learner cannot"
-        can = " can" if self.others > 1 else ""
-        most = (
-            f"{what}{can} exceed {self.ceiling:.4f} on all rows ({self.ceiling_learner}) unless its curve gets steeper"
-        )
+        several = self.others > 1
+        what = f"None of the {self.others} other learners" if several else "The one other learner"
+        if self.sure:
+            can, unless, none = "can" if several else "cannot", " unless its curve gets steeper", "none can"
+        else:
+            can, unless, none = (
+                "is likely to" if several else "is unlikely to",
+                " by what was seen",
+                "none is likely to",
+            )
+        most = f"{what} {can} exceed {self.ceiling:.4f} on all rows ({self.ceiling_learner}){unless}"
         if self.ceiling <= self.score:
-            return f"Certificate: {most}; none can overtake {self.selected}."
+            return f"Certificate: {most}; {none} overtake {self.selected}."
         return f"Certificate: {most}; that is at most {self.ceiling - self.score:.4f} more than {self.selected}."
 
     def _audit(self) -> str:
@@ -85,12 +93,13 @@ class Certificate:
 
 
 def certificate(
-    result: Result, learners: Iterable[str], valid_size: int, *, proportion: bool = True
+    result: Result, learners: Iterable[str], valid_size: int, *, proportion: bool = True, sure: bool = True
 ) -> Certificate | None:
     """Return what may be said of a result; None where nothing was selected.
 
-    `valid_size` is how many rows a score is of, `proportion` whether it is a share of them. Only what was asked for
-    counts, or the answer would depend on the number of workers; what was evaluated ahead can raise doubts.
+    `valid_size` is how many rows a score is of, `proportion` whether it is a share of them, and `sure` whether the
+    strategy's bounds hold unless curves get steeper. Only what was asked for counts, or the answer would depend on the
+    number of workers; what was evaluated ahead can raise doubts.
     """
     if result.selected is None or result.valid_score is None or result.selected_size is None:
         return None
@@ -115,6 +124,7 @@ def certificate(
         misbehaved={name: what for name, what in found.items() if what},
         tolerance=tolerance,
         doubts=tuple(_doubts(result, _curves(result, with_guesses=True), tolerance)),
+        sure=sure,
     )
 
 

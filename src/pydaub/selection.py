@@ -254,7 +254,9 @@ def select(  # noqa: PLR0913  # what a person may ask for
                 task, learners={**task.learners, **{name: built_in(name, task.data.schema) for name in added}}
             )
         fitted, note = _handed_over(task, result, bench, where, refit=refit)
-    claim = certificate(result, strategy.learners, validation_rows(task), proportion=is_proportion(task))
+    claim = certificate(
+        result, strategy.learners, validation_rows(task), proportion=is_proportion(task), sure=strategy.sure
+    )
     return Selection(result, claim, fitted, note, tuple(events))
 
 

@@ -210,7 +210,8 @@ class Story:
     def certificate(self) -> Certificate | None:
         """What may be claimed so far; None where nothing was measured."""
         scoring = str(self.settings.get("scoring", "accuracy"))
-        return certificate(self.result, self.strategy.learners, self.valid_size, proportion=proportional(scoring))
+        learners, proportion = self.strategy.learners, proportional(scoring)
+        return certificate(self.result, learners, self.valid_size, proportion=proportion, sure=self.strategy.sure)
 
     @property
     def leader(self) -> str | None:

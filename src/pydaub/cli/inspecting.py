@@ -45,6 +45,7 @@ def show(folder: Folder, *, as_json: Json = False) -> None:
         strategy.learners,
         opened.data().valid_size or result.full_size,
         proportion=proportional(settings.get("scoring", "")),
+        sure=strategy.sure,
     )
     out = console()
     print_run(out, result, claim, strategy.learners, scoring=settings.get("scoring", "score"), place=None)

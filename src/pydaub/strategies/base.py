@@ -33,6 +33,7 @@ class Strategy(ABC):
     """
 
     steerable = False
+    sure = True  # whether a bound holds unless a curve gets steeper; otherwise it is what is likely
 
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
         if isinstance(learners, str) or not isinstance(learners, Iterable):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 DELTA = 0.01
-# What a doubling of the time spent must bring on average, as a share of delta. How often a loss exceeds delta by that is
-# counted in benchmarks/README.md.
+# What a doubling of the time spent must bring on average, as a share of delta. How often a loss exceeds delta by
+# that is counted in benchmarks/README.md.
 SHARE = 0.1
 PARTS, LEAST_ROWS = 128, 400  # the first size is that part of all rows, but no less than so many
 RATIO = 4
@@ -43,6 +43,7 @@ class Frugal(Strategy):
     """
 
     steerable = True
+    sure = False
 
     def __init__(
         self,
