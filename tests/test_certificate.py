@@ -351,15 +351,11 @@ def test_what_is_only_likely_is_not_said_to_be_impossible() -> None:
         "selected": "tree", "score": 0.9, "size": 100, "full_size": 100, "ceiling_learner": "forest",
         "judged": 0, "misbehaved": {}, "tolerance": 0.0, "doubts": (), "sure": False,
     }  # fmt: skip
-    assert Certificate(**facts, others=3, ceiling=0.8).sentences == [
-        (
-            "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest) by what was seen;"
-            " none is likely to overtake tree."
-        )
-    ]
-    assert Certificate(**facts, others=1, ceiling=0.95).sentences == [
-        (
-            "Certificate: The one other learner is unlikely to exceed 0.9500 on all rows (forest) by what was seen; that is"
-            " at most 0.0500 more than tree."
-        )
-    ]
+    assert Certificate(**facts, others=3, ceiling=0.8).sentences[0] == (
+        "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest) by what was seen;"
+        " none is likely to overtake tree."
+    )
+    assert Certificate(**facts, others=1, ceiling=0.95).sentences[0] == (
+        "Certificate: The one other learner is unlikely to exceed 0.9500 on all rows (forest) by what was seen;"
+        " that is at most 0.0500 more than tree."
+    )
