@@ -117,7 +117,20 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
     gate.touch()
     learners = gated(tmp_path / "gated.py", gate, rows=200)
     folder = tmp_path / "run"
-    arguments = ("run", data, "--target", "label", "--learners", learners, "--first-size", 60, "--out", folder)
+    arguments = (
+        "run",
+        data,
+        "--target",
+        "label",
+        "--learners",
+        learners,
+        "--strategy",
+        "daub",
+        "--first-size",
+        60,
+        "--out",
+        folder,
+    )
     with screen(*arguments, "--jobs", 1) as shown:
         shown.read_until("running: gated 203")
         text = ESCAPE.sub("", shown.text)
@@ -141,7 +154,20 @@ def test_ctrl_c_in_a_terminal(data: Path, tmp_path: Path) -> None:
     gate, folder = tmp_path / "gate", tmp_path / "run"
     gate.touch()
     learners = gated(tmp_path / "gated.py", gate, rows=60)
-    arguments = ("run", data, "--target", "label", "--learners", learners, "--first-size", 60, "--out", folder)
+    arguments = (
+        "run",
+        data,
+        "--target",
+        "label",
+        "--learners",
+        learners,
+        "--strategy",
+        "daub",
+        "--first-size",
+        60,
+        "--out",
+        folder,
+    )
     with screen(*arguments, "--jobs", 1) as shown:
         shown.read_until("running: gated 60")
         children = descendants(shown.process.pid)
@@ -187,7 +213,7 @@ def test_a_terminal_that_can_do_nothing(data: Path, tmp_path: Path) -> None:
         text = shown.read_until(None)
         assert shown.process.wait(PATIENCE) == 0
     assert "\x1b" not in text
-    assert "tree with 56 rows: training 1.0000, validation 0." in text
+    assert "tree with 125 rows: training 1.0000, validation 0." in text
 
 
 def picture() -> Picture:

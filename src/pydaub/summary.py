@@ -48,9 +48,9 @@ def _spent(result: Result, place: str | None) -> str:
 
 
 def _saved(result: Result, learners: Sequence[str]) -> list[str]:
-    """Compare with a projection of training everything."""
-    outcomes = [(step.allocation, step.outcome) for step in result.steps]
-    everything = projected_seconds(outcomes, learners, result.full_size)
+    """Compare with a projection of training everything, from all times that were seen."""
+    outcomes = {**result.speculated, **{step.allocation: step.outcome for step in result.steps}}
+    everything = projected_seconds(outcomes.items(), learners, result.full_size)
     if everything is None or len(learners) == 1 or len(result.steps) == len(learners) or not result.seconds:
         return []
     cost = f"{result.full_size * len(learners):,} rows, about {everything:,.1f} s{compared(everything, result.seconds)}"
