@@ -180,6 +180,23 @@ def test_killed_anywhere_it_goes_on_and_comes_to_the_same(tmp_path: Path, monkey
     assert sorted(each.name for each in tmp_path.iterdir()) == ["data.parquet", "out", "whole"]
 
 
+@pytest.mark.parametrize("text", [True, False], ids=["with text", "numbers alone"])
+def test_how_much_memory_there_was_changes_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, text: bool
+) -> None:
+    monkeypatch.setattr("pydaub.data.gather.BATCH", 2**12)
+    path, seen = tmp_path / "data.parquet", []
+    frame = table(20_000)
+    if text:
+        frame["town"] = frame["noise"].map(lambda noise: "Ulm" if noise > 1 else None if noise > 0 else "Köln")
+    frame.to_parquet(path)
+    for memory, block, bucket in ((LEAST, 3e-5, 2e-4), (2 * LEAST, 1e-4, 2e-3), (10 * LEAST, 0.1, 0.2)):
+        small_blocks(monkeypatch, block, bucket)
+        prepared(path, tmp_path / str(memory), memory=memory)
+        seen.append(contents(tmp_path / str(memory)))
+    assert seen[0] == seen[1] == seen[2]
+
+
 def test_columns_that_differ_from_block_to_block_come_out_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

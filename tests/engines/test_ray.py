@@ -430,10 +430,10 @@ def test_ray_shows_learners_and_sizes(tmp_path: Path) -> None:
 
 def test_the_estimator_runs_there_too() -> None:
     ray_here.cluster(2)
-    search = DaubSearch(list(RACERS.items()), first_size=40, random_state=0, engine="ray", refit=False)
+    search = DaubSearch(list(RACERS.items()), strategy="daub", first_size=40, random_state=0, engine="ray", refit=False)
     target = np.where(X[:, 0] > 0, "yes", "no")
     search.fit(X, target)
-    alone = DaubSearch(list(RACERS.items()), first_size=40, random_state=0, refit=False).fit(X, target)
+    alone = DaubSearch(list(RACERS.items()), strategy="daub", first_size=40, random_state=0, refit=False).fit(X, target)
     assert told(search.result_) == told(alone.result_)
     assert search.best_score_ == alone.best_score_
 
@@ -444,7 +444,10 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="`address` must be that of a cluster's head"):
             connect(address)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`address` must be that of a running Ray cluster"):
-        _check_reachable("127.0.0.1:1")
+        _check_reachable("127.0.0.1:1", "127.0.0.1")
+    for address in ("garbage", "host:", ":6379", "host:port"):
+        with pytest.raises(InputError, match=rf"as in host:6379, got '{address}'\.$"):
+            _check_reachable(address, "127.0.0.1")
     here = ray_here.address()
     for same in (None, "auto", here, here.replace("127.0.0.1", "localhost")):
         assert not connect(same), "this process is connected to it already"

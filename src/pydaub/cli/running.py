@@ -40,7 +40,12 @@ Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page
 
 @app.command()
 def run(  # noqa: PLR0913  # a command line may have many options
-    data: Annotated[str, typer.Argument(help="CSV, Parquet, Feather, ARFF or svmlight file, or openml:ID.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, Parquet, Feather, ARFF or svmlight file, openml:ID, or a folder of `pydaub prepare`."
+        ),
+    ],
     *,
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     learners: Annotated[

@@ -19,7 +19,7 @@ def seconds(text: str | None, option: str) -> float | None:
     >>> seconds("1.5m", "--time-limit")
     90.0
     """
-    return None if text is None else _amount(text.lower(), SECONDS, option, "a time such as 90s, 10m or 2h")
+    return None if text is None else _amount(text, SECONDS, option, "a time such as 90s, 10m or 2h")
 
 
 def memory(text: str | None, option: str) -> int | None:
@@ -28,11 +28,7 @@ def memory(text: str | None, option: str) -> int | None:
     >>> memory("2GB", "--learner-memory")
     2000000000
     """
-    return (
-        None
-        if text is None
-        else int(_amount(text.upper(), BYTES, option, "an amount with a unit, such as 500MB or 2GB"))
-    )
+    return None if text is None else int(_amount(text, BYTES, option, "an amount with a unit, such as 500MB or 2GB"))
 
 
 def pairs(texts: list[str]) -> dict[str, str]:
@@ -52,9 +48,10 @@ def pairs(texts: list[str]) -> dict[str, str]:
 
 def _amount(text: str, units: dict[str, int], option: str, form: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*", text)
-    if not match or match[2] not in units:
+    unit = match and next((unit for unit in units if unit.lower() == match[2].lower()), None)
+    if not match or unit is None:
         raise InputError(f"`{option}` must be {form}, got {text!r}.")
-    amount = float(match[1]) * units[match[2]]
+    amount = float(match[1]) * units[unit]
     if not 0 < amount < float("inf"):
         raise InputError(f"`{option}` must be more than 0, got {text!r}. Leave it out for no limit of your own.")
     return amount

@@ -7,7 +7,7 @@ import json
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pydaub.data.plan import Plan
     from pydaub.data.survey import Survey
 
+BATCH: Final = 2**22  # bytes that are written at a time, if all columns were numbers
+
 
 def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[str, float], None]) -> None:
     """Sort one bucket after the other and write them on, a block at a time; `out` is there whole or not at all."""
@@ -37,7 +39,7 @@ def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[st
         temporary.mkdir(parents=True)
         for side, size in (("train", plan.train_size), ("valid", sum(plan.valid))):
             with _Writer(temporary / side, found, size) as writer:
-                for table in _sorted_parts(work, plan, side, block):
+                for table in _even(_sorted_parts(work, plan, side, block), found):
                     written += table.num_rows
                     writer.write(table, digest)
                     progress("gather", written / sum(found.counts))
@@ -78,6 +80,25 @@ def _sorted_parts(work: Path, plan: Plan, side: str, block: int) -> Iterator[pa.
             yield table.take(pa.array(order[start : start + step]))
         del table
         pa.default_memory_pool().release_unused()
+
+
+def _even(parts: Iterator[pa.Table], found: Survey) -> Iterator[pa.Table]:
+    """Yield the same rows in batches of as many, whatever the memory is: it must change no byte of what is written."""
+    count = max(1, BATCH // (8 * (len(found.used) + 2)))
+    held: list[pa.Table] = []
+    rows = 0
+    for part in parts:
+        held.append(part)
+        rows += part.num_rows
+        if rows >= count:
+            joined = pa.concat_tables(held)
+            whole = rows - rows % count
+            for start in range(0, whole, count):
+                yield joined.take(pa.array(np.arange(start, start + count)))  # not a slice, which would keep all of it
+            rows -= whole
+            held = [joined.take(pa.array(np.arange(whole, whole + rows)))]
+    if rows:
+        yield pa.concat_tables(held)
 
 
 def _parts(path: Path) -> Iterator[pa.Table]:

@@ -20,7 +20,7 @@ from pydaub.data.columns import MOST_CLASSES, ROWS_A_CLASS, TWO, checked_kinds, 
 from pydaub.data.rows import MatrixRows
 from pydaub.data.schema import LEFT_OUT, Column, Schema
 from pydaub.data.source import listed
-from pydaub.data.target import classes_of, labels_from_json, labels_to_json, whole_labels
+from pydaub.data.target import check_classes, classes_of, labels_from_json, labels_to_json, whole_labels
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -256,8 +256,7 @@ class _Found:
                 raise InputError(f"`{self.target}` must be numbers for a regression, got {series.iloc[0]!r}.")
             return found, np.array([]), (present,)
         codes, labels = classes_of(series, self.target)
-        if len(labels) < TWO:
-            raise InputError(f"`{self.target}` must have at least two classes, got only {labels.tolist()[0]!r}.")
+        check_classes(labels, present, self.target)
         return found, labels, tuple(np.bincount(codes, counts, len(labels)).astype(int).tolist())
 
 

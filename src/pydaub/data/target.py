@@ -54,15 +54,20 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
     if task == "regression":
         return Target(task, _numbers(y, name), np.array([]), present)
     codes, labels = classes_of(y, name)
+    check_classes(labels, len(codes), name)
+    return Target(task, codes.astype(np.min_scalar_type(-len(labels))), labels, present)
+
+
+def check_classes(labels: Array, rows: int, name: str) -> None:
+    """Refuse what has one class only, or hardly two rows of one."""
     if len(labels) == 1:
         only = labels.tolist()[0]
         raise InputError(f"`{name}` must have at least two classes, got only {only!r}. Name another target.")
-    if len(labels) > NEARLY_UNIQUE * len(codes):
+    if len(labels) > NEARLY_UNIQUE * rows:
         raise InputError(
-            f"`{name}` must have classes of several rows, got {len(labels)} in {len(codes)} rows: it looks like an "
+            f"`{name}` must have classes of several rows, got {len(labels)} in {rows} rows: it looks like an "
             "identifier. Name another target, or task regression if it is a number."
         )
-    return Target(task, codes.astype(np.min_scalar_type(-len(labels))), labels, present)
 
 
 def whole_labels(y: pd.Series[Any]) -> pd.Series[Any]:

@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 LOCAL: Final = "local"  # the address that asks for a Ray of our own
 REACH_SECONDS: Final = 5.0
 # Ray's own start listens on all interfaces and asks nobody for a token. The last one is Ray's name for "one machine".
-GUARDED: Final = {
-    "RAY_AUTH_MODE": "token",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-}
+ON_LOOPBACK: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # unless it is 0, Ray takes the machine's address for loopback
+GUARDED: Final = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0", ON_LOOPBACK: "0"}
 LOOPBACK: Final = "127.0.0.1"
 IF_ASKED: Final = "If it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here as there."
 
@@ -66,7 +63,7 @@ def connect(address: str | None, workers: int | None = None) -> bool:
     if ray.is_initialized():
         _check_same(address, ray.get_runtime_context().gcs_address, ray.util.get_node_ip_address())
         return False
-    _check_reachable(address)
+    _check_reachable(address, ray.util.get_node_ip_address())
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address != LOCAL:
         try:
@@ -114,17 +111,32 @@ def _ends(address: str, machine: str) -> set[tuple[str, str]]:
     return {(machine if number.startswith("127.") or number == "::1" else number, port) for number in found}
 
 
-def _check_reachable(address: str | None) -> None:
+def _check_reachable(address: str | None, machine: str) -> None:
     """Refuse an address where nobody listens: Ray would try for two minutes, and then end the process."""
     if address in {None, LOCAL, "auto"}:
         return
     host, _, port = str(address).rpartition(":")
+    if not host or not port.isdecimal():
+        raise InputError(f"`address` must be that of a running Ray cluster, as in host:6379, got {address!r}.")
     try:
-        socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
-    except (OSError, ValueError, OverflowError) as error:
+        _knock(host, port)
+    except (OSError, OverflowError) as error:
         raise InputError(
             f"`address` must be that of a running Ray cluster, as in host:6379, got {address!r}: {one_line(error)}."
         ) from None
+    if (LOOPBACK, port) not in _ends(str(address), LOOPBACK) or os.environ.get(ON_LOOPBACK) == GUARDED[ON_LOOPBACK]:
+        return
+    try:
+        _knock(machine, port)
+    except OSError:
+        raise InputError(
+            f"`address` must be reachable as {machine}:{port}, for which Ray takes {host}, got nobody there. If the"
+            f" cluster is on loopback alone, set {ON_LOOPBACK}=0 before Ray is imported."
+        ) from None
+
+
+def _knock(host: str, port: str) -> None:
+    socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
 
 
 class RayEngine(ProcessEngine):
