@@ -526,6 +526,8 @@ def test_a_ray_of_our_own_listens_on_loopback_asks_for_a_token_and_comes_to_the_
         "label",
         "--learners",
         "tree,knn-5,logistic",
+        "--strategy",
+        "daub",
     ]
     before = _listening()
     process = subprocess.Popen(
