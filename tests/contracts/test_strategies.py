@@ -31,7 +31,7 @@ from pydaub import (
 )
 from tables import random_schedule, random_table
 
-SEEDS = range(150)
+SEEDS = range(100)
 SCHEDULE = Schedule.geometric(1000, 10, 2)
 Look = Callable[[Strategy], object]
 
