@@ -78,7 +78,7 @@ def test_all_begin_and_then_the_most_promising_for_its_time_goes_on() -> None:
         {"dear": [0.60, 0.62, 0.63, 0.64], "good": [0.70, 0.80, 0.84, 0.86], "weak": [0.50, 0.5, 0.5, 0.5]},
         {"dear": 100_000.0},
     )
-    assert asked(Frugal(table.learners, SCHEDULE), table) == [
+    assert asked(Frugal(table.learners, SCHEDULE, delta=0.1), table) == [
         *("dear400", "good400", "weak400"),
         *("good1600", "weak1600", "good6400", f"good{N}"),
     ], "of the weak one more had to be seen before it could be told from the good one"
