@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pydaub.data.plan import Plan
     from pydaub.data.survey import Survey
 
-BATCH: Final = 2**22  # bytes that are written at a time, if all columns were numbers
+BATCH: Final = 2**20  # bytes of a frame that are written at a time, if all columns were numbers
+FRAME_ROWS: Final = 1024  # at most, as text can be long
 
 
 def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[str, float], None]) -> None:
@@ -39,10 +40,12 @@ def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[st
         temporary.mkdir(parents=True)
         for side, size in (("train", plan.train_size), ("valid", sum(plan.valid))):
             with _Writer(temporary / side, found, size) as writer:
-                for table in _even(_sorted_parts(work, plan, side, block), found):
+                parts = _sorted_parts(work, plan, side, block)
+                for table in parts if found.form == "matrix" else _even(parts, found):
                     written += table.num_rows
-                    writer.write(table, digest)
+                    writer.write(table)
                     progress("gather", written / sum(found.counts))
+            digest.update(writer.target_digest.digest() + writer.rows_digest.digest())
             if writer.written != size:
                 raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
         about = {
@@ -84,20 +87,20 @@ def _sorted_parts(work: Path, plan: Plan, side: str, block: int) -> Iterator[pa.
 
 def _even(parts: Iterator[pa.Table], found: Survey) -> Iterator[pa.Table]:
     """Yield the same rows in batches of as many, whatever the memory is: it must change no byte of what is written."""
-    count = max(1, BATCH // (8 * (len(found.used) + 2)))
+    count = min(max(1, BATCH // (8 * (len(found.used) + 2))), FRAME_ROWS)
     held: list[pa.Table] = []
-    rows = 0
     for part in parts:
         held.append(part)
-        rows += part.num_rows
+        del part  # or it is held while the next one is made
+        rows = sum(each.num_rows for each in held)
         if rows >= count:
-            joined = pa.concat_tables(held)
-            whole = rows - rows % count
+            joined, whole = pa.concat_tables(held), rows - rows % count
+            held.clear()
             for start in range(0, whole, count):
                 yield joined.take(pa.array(np.arange(start, start + count)))  # not a slice, which would keep all of it
-            rows -= whole
-            held = [joined.take(pa.array(np.arange(whole, whole + rows)))]
-    if rows:
+            held.append(joined.take(pa.array(np.arange(whole, rows))))
+            del joined
+    if any(each.num_rows for each in held):
         yield pa.concat_tables(held)
 
 
@@ -120,6 +123,8 @@ class _Writer:
         self._target: Any = None
         self._features: Any = None
         self.written = 0
+        # Each is of a stream of its own, so that it does not matter how many rows are written at a time.
+        self.target_digest, self.rows_digest = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
 
     def __enter__(self) -> Self:
         return self
@@ -127,14 +132,14 @@ class _Writer:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def write(self, table: pa.Table, digest: Any) -> None:  # noqa: ANN401  # hashlib names no type
-        """Write rows on, and feed them to a fingerprint."""
+    def write(self, table: pa.Table) -> None:
+        """Write rows on, and feed them to the fingerprints."""
         target = table[TARGET].to_numpy()
         self.written += len(target)
         if self._target is None:
             self._target = self._array("target", target.dtype, (self._rows,))
         self._target.write(target.data)
-        digest.update(target.data)
+        self.target_digest.update(target.data)
         features = table.drop_columns([KEY, TARGET])
         if self._found.form == "matrix":
             column = features[MATRIX]
@@ -142,14 +147,14 @@ class _Writer:
             if self._features is None:
                 self._features = self._array("rows", values.dtype, (self._rows, len(self._found.used)))
             self._features.write(values.data)
-            digest.update(values.data)
+            self.rows_digest.update(values.data)
         else:
             if self._features is None:
                 file = self._stack.enter_context(pa.OSFile(f"{self._stem}.rows.arrow", "wb"))
                 self._features = self._stack.enter_context(pa.ipc.new_file(file, features.schema))
             self._features.write_table(features.combine_chunks())
             for part in FrameRows(features).parts():
-                digest.update(part)
+                self.rows_digest.update(part if isinstance(part, bytes) else part.data)
 
     def _array(self, name: str, dtype: Any, shape: Sequence[int]) -> Any:  # noqa: ANN401  # a file
         file = self._stack.enter_context(Path(f"{self._stem}.{name}.npy").open("wb"))  # noqa: SIM115  # the stack closes it
