@@ -478,7 +478,8 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Gate:
     place = tmp_path_factory.mktemp("gate")
     data = written(numbers(), place / "numbers.csv")
     learners = gated(place / "gated.py", place / "gate", rows=200)
-    arguments = ("run", data, "--target", "label", "--learners", learners, "--first-size", 60, "--jobs", 2, "--out")
+    how = ("--strategy", "daub", "--first-size", 60, "--jobs", 2)  # another strategy may decide by the times
+    arguments = ("run", data, "--target", "label", "--learners", learners, *how, "--out")
     done = call(*arguments, place / "run", "--json", "--quiet")
     assert done.code == 0, done.err
     return Gate(arguments, place / "gate", done)

@@ -42,7 +42,20 @@ def test_a_run_and_predictions_with_what_it_selected(data: Path, tmp_path: Path)
 
 
 def test_a_run_that_is_killed_goes_on_and_ends_as_the_other(data: Path, tmp_path: Path) -> None:
-    asked = ("run", data, "--target", "label", "--learners", FEW, "--jobs", 1, "--json", "--quiet")
+    asked = (
+        "run",
+        data,
+        "--target",
+        "label",
+        "--learners",
+        FEW,
+        "--strategy",
+        "daub",
+        "--jobs",
+        1,
+        "--json",
+        "--quiet",
+    )
     whole = call(*asked, "--out", tmp_path / "whole").json
     with started(*asked, "--out", tmp_path / "cut") as process:
         wait_until(lambda: evaluated(tmp_path / "cut") > 3)
