@@ -106,6 +106,9 @@ def screen(*arguments: object, width: int = 100, **said: str) -> Iterator[Screen
 CONTROLLED = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from pydaub.cli import main"
 
 
+BY_DAUB = ("--strategy", "daub", "--first-size", 60)  # from as many rows, up by 1.5
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return written(numbers(), tmp_path / "numbers.csv")
@@ -117,20 +120,7 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
     gate.touch()
     learners = gated(tmp_path / "gated.py", gate, rows=200)
     folder = tmp_path / "run"
-    arguments = (
-        "run",
-        data,
-        "--target",
-        "label",
-        "--learners",
-        learners,
-        "--strategy",
-        "daub",
-        "--first-size",
-        60,
-        "--out",
-        folder,
-    )
+    arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
     with screen(*arguments, "--jobs", 1) as shown:
         shown.read_until("running: gated 203")
         text = ESCAPE.sub("", shown.text)
@@ -154,20 +144,7 @@ def test_ctrl_c_in_a_terminal(data: Path, tmp_path: Path) -> None:
     gate, folder = tmp_path / "gate", tmp_path / "run"
     gate.touch()
     learners = gated(tmp_path / "gated.py", gate, rows=60)
-    arguments = (
-        "run",
-        data,
-        "--target",
-        "label",
-        "--learners",
-        learners,
-        "--strategy",
-        "daub",
-        "--first-size",
-        60,
-        "--out",
-        folder,
-    )
+    arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
     with screen(*arguments, "--jobs", 1) as shown:
         shown.read_until("running: gated 60")
         children = descendants(shown.process.pid)

@@ -76,9 +76,9 @@ def expected(curve: Curve, full_size: int, top: float = 1.0, valid_rows: int | N
     """Return the outlook of a learner with at least one point.
 
     Gains diminish: each doubling is taken to bring at most half of what the one before brought, so that all that is
-    to come between n and N is (1 - n/N) times the last doubling's. That much is its spread; its mean is none at all,
-    as on average recorded learners near the top gained little more. Of a learner with one point only what learners do
-    in general is known. The training score caps it, as in the paper (Alg. 1, UpdateBound).
+    to come between n and N is (1 - n/N) times the last doubling's. By that its spread is measured; its mean is none at
+    all, since one above none changed nothing on recorded curves. Of a learner with one point only what learners do in
+    general is known. The training score caps it, as in the paper (Alg. 1, UpdateBound).
     """
     size, last = curve.sizes[-1], curve.measurements[-1]
     smallest = SMALLEST_ERROR if valid_rows is None else 0.5 / valid_rows

@@ -80,9 +80,8 @@ class Frugal(Strategy):
         yield from (each for each in firsts if each != asked)
         if self.winner is not None:
             return
-        level = max([*self._at_full.values(), self._best])
         names = [name for name in self._outlooks if name not in self._dropped]
-        names.sort(key=lambda name: -self._outlooks[name].gain(level) / self._costs[name])
+        names.sort(key=lambda name: -self._outlooks[name].gain(self._best) / self._costs[name])
         if asked and asked.size == first:
             names = [asked.learner, *(name for name in names if name != asked.learner)]
         for size in self.schedule.sizes[1:]:
@@ -142,7 +141,9 @@ class Frugal(Strategy):
         racing = (score for name, score in self._at_full.items() if name not in self._dropped)
         found, least = None, max(racing, default=-math.inf)
         rate = SHARE * self._delta * self._unit() / max(self._spent, LEAST_SECONDS)
-        for name in sorted(self._outlooks, key=self._position.__getitem__):
+        for name in self.learners:  # in their order, to which ties go
+            if name not in self._outlooks:
+                continue
             outlook, price = self._outlooks[name], rate * self._costs[name]
             # Most are not worth what another one is: that takes one look, and not a search for their own worth.
             if name in self._dropped or outlook.cap <= least or outlook.gain(least) <= price:
