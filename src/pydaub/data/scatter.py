@@ -63,6 +63,7 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
                 _send(table.append_column(KEY, pa.array(keys)), keys, plan.buckets, streams)
                 taken += 1
                 progress("scatter", read / total)
+                pa.default_memory_pool().release_unused()  # what is freed would stay with the process
         for file in [*(work / name for name in names), work]:  # a checkpoint must not be there without its rows
             sync(file)
         state = {
@@ -72,7 +73,6 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
             "done": taken < CHECKPOINT,
         }
         write_whole(state_path, json.dumps(state).encode(), durable=True)
-        pa.default_memory_pool().release_unused()
     if before.tolist() != list(found.counts):
         raise InputError(f"{blocks.paths[0]} must stay as it is while it is prepared, got other rows the second time.")
 
