@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FIRST_SHRINKING: Final = 0.15  # of the logarithm of the error with each doubling, while a learner has one point
 FIRST_SPREAD: Final = 0.1
 SPREAD: Final = 1.5  # of all that is still to come, as a share of what the last doubling brought
+SURPRISE: Final = 0.002  # the chance that a learner's last gain says nothing of what is to come
 # All learners are scored on the same rows, so that their scores err together: only a part of the error counts.
 OWN_NOISE: Final = 0.25
 SMALLEST_ERROR: Final = 1e-4  # where nothing is known of the rows that scores are of
@@ -26,13 +27,17 @@ STEPS: Final = 40  # of a bisection: far below what a score can tell
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """A learner's score on all rows: top - error * exp(-Y), Y normal with this mean and spread; at most the cap."""
+    """A learner's score on all rows: top - error * exp(-Y), Y normal with this mean and spread; at most the cap.
+
+    With the chance SURPRISE its mean is 0 and its spread is `wide` instead, so that no learner is ever out of reach.
+    """
 
     top: float
     error: float
     mean: float
     spread: float
     cap: float = math.inf
+    wide: float = 0.0
 
     @property
     def bound(self) -> float:
@@ -40,20 +45,14 @@ class Outlook:
         return min(self.top - self.error * math.exp(-self.mean - SURE * self.spread), self.cap)
 
     def gain(self, score: float) -> float:
-        """Return by how much it will exceed this score on average, where falling short counts as nothing.
-
-        The formula is that of an option on something whose logarithm is normal (Black and Scholes, 1973).
-        """
+        """Return by how much it will exceed this score on average, where falling short counts as nothing."""
         room = self.top - score
         if room <= 0:
             return 0.0
         if math.isinf(room):
             return room
-        if not self.spread:
-            return max(room - self.error * math.exp(-self.mean), 0.0)
-        ahead = (math.log(room / self.error) + self.mean) / self.spread
-        shrunk = self.error * math.exp(self.spread**2 / 2 - self.mean)
-        return max(room * _below(ahead) - shrunk * _below(ahead - self.spread), 0.0)
+        usual = _gain(room, self.error, self.mean, self.spread)
+        return (1 - SURPRISE) * usual + SURPRISE * _gain(room, self.error, 0.0, self.wide) if self.wide else usual
 
     def worth(self, price: float) -> float:
         """Return the score which it exceeds on average by just this price: Weitzman's reservation price.
@@ -78,21 +77,42 @@ def expected(curve: Curve, full_size: int, top: float = 1.0, valid_rows: int | N
     Gains diminish: each doubling is taken to bring at most half of what the one before brought, so that all that is
     to come between n and N is (1 - n/N) times the last doubling's. By that its spread is measured; its mean is none at
     all, since one above none changed nothing on recorded curves. Of a learner with one point only what learners do in
-    general is known. The training score caps it, as in the paper (Alg. 1, UpdateBound).
+    general is known. The training score caps it, as in the paper (Alg. 1, UpdateBound), give or take its own error.
     """
     size, last = curve.sizes[-1], curve.measurements[-1]
     smallest = SMALLEST_ERROR if valid_rows is None else 0.5 / valid_rows
     error = max(top - last.valid_score, smallest * max(abs(top), 1.0))
-    doublings = math.log2(full_size / size)
+    doublings, wide = math.log2(full_size / size), 0.0
     if len(curve.sizes) == 1:
         mean, spread = FIRST_SHRINKING * doublings, FIRST_SPREAD * doublings
     else:
         before = max(top - curve.measurements[-2].valid_score, error)  # a fall promises nothing
         shrinking = math.log(before / error) / math.log2(size / curve.sizes[-2])
         mean, spread = 0.0, SPREAD * shrinking * (1 - size / full_size)
-    if valid_rows is not None and error < 1:
-        spread = math.hypot(spread, OWN_NOISE * math.sqrt((1 - error) / (error * valid_rows)))
-    return Outlook(top, error, mean, spread, max(last.train_score, last.valid_score))
+        wide = FIRST_SPREAD * doublings
+    cap = last.train_score
+    if top == 1:  # else scores have a unit, and are no shares of rows
+        cap += _standard_error(top - cap, size)
+        if valid_rows is not None:
+            spread = math.hypot(spread, OWN_NOISE * _standard_error(error, valid_rows) / error)
+    return Outlook(top, error, mean, spread, max(cap, last.valid_score), wide)
+
+
+def _standard_error(share: float, rows: int) -> float:
+    """Return by how much a share of so many rows errs; nothing where it is none."""
+    return math.sqrt(share * (1 - share) / rows) if 0 < share < 1 else 0.0
+
+
+def _gain(room: float, error: float, mean: float, spread: float) -> float:
+    """Return the mean of what is left of `room` after error * exp(-Y), if anything is.
+
+    It is that of an option on something whose logarithm is normal (Black and Scholes, 1973).
+    """
+    if not spread:
+        return max(room - error * math.exp(-mean), 0.0)
+    ahead = (math.log(room / error) + mean) / spread
+    shrunk = error * math.exp(spread**2 / 2 - mean)
+    return max(room * _below(ahead) - shrunk * _below(ahead - spread), 0.0)
 
 
 def _below(z: float) -> float:

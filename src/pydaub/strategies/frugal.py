@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DELTA = 0.01
 # What a doubling of the time spent must bring on average, as a share of delta. How often a loss exceeds delta by
 # that is counted in benchmarks/README.md.
-SHARE = 0.01
+SHARE = 0.05
 PARTS, LEAST_ROWS = 128, 400  # the first size is that part of all rows, but no less than so many
 RATIO = 4
 JUMP = 8  # after an eighth of the rows come all of them
@@ -35,7 +35,7 @@ class Frugal(Strategy):
     is selected. This is Weitzman's rule for Pandora's problem, boxes that cost something to open ("Optimal Search for
     the Best Alternative", 1979), which is optimal where each is opened at once and their contents are independent.
 
-    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a hundredth of `delta`.
+    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a twentieth of `delta`.
     So nobody is dropped for good: a costly learner is put off until the others have cost as much. `delta` is the loss
     of score that is tolerated; `valid_rows` are those that scores are of, which says how noisy they are; `top` is the
     best score there can be, None if that is not known. Where it is not 1, delta is a share of the median distance from
