@@ -98,10 +98,11 @@ def test_what_is_to_come_is_measured_by_the_last_gain(first: float, gain: float)
 
 
 def test_the_training_score_caps_it_but_never_below_what_was_seen() -> None:
+    rising = curve_of({100: 0.5, 200: 0.7}, train=0.72)
+    assert expected(rising, 800).cap == 0.72
     error = math.sqrt(0.72 * 0.28 / 200)
-    assert expected(curve_of({100: 0.5, 200: 0.7}, train=0.72), 800).cap == pytest.approx(0.72 + error)
+    assert expected(rising, 800, valid_rows=50).cap == pytest.approx(0.72 + error), "a share of few rows errs"
     assert expected(curve_of({100: 0.5, 200: 0.7}, train=0.6), 800).cap == 0.7
-    assert expected(curve_of({100: -0.5, 200: -0.3}, train=-0.2), 800, top=0.0).cap == -0.2, "no share of rows"
 
 
 @given(st.floats(0.1, 0.9), st.floats(0.0, 0.1))
@@ -117,6 +118,15 @@ def test_few_rows_to_validate_on_leave_more_open(score: float, rows: int) -> Non
     curve = curve_of({100: score, 200: score})
     assert expected(curve, 800).spread == 0
     assert expected(curve, 800, valid_rows=rows).spread > expected(curve, 800, valid_rows=100 * rows).spread > 0
+
+
+@given(st.lists(st.floats(-1e100, 1.0), min_size=1, max_size=4), st.sampled_from([None, 50]), st.floats(1e-300, 1e300))
+def test_no_score_is_too_far_off(scores: list[float], rows: int | None, price: float) -> None:
+    curve = curve_of({100 + place: score for place, score in enumerate(scores)})
+    outlook = expected(curve, 10**9, valid_rows=rows)
+    assert math.isfinite(outlook.gain(0.5))
+    assert outlook.worth(price) <= outlook.cap
+    assert outlook.bound <= outlook.cap
 
 
 def test_a_perfect_score_has_a_little_error_left() -> None:

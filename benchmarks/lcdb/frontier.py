@@ -36,7 +36,9 @@ def draw(path: Path, panels: Mapping[str, Points]) -> None:
         peers = {name: point for name, point in points.items() if name not in ours}
         axes.scatter(*zip(*peers.values(), strict=True), s=24, color="tab:gray")
         if ours:
-            axes.plot(*zip(*ours.values(), strict=True), marker="o", color="black", linewidth=2, label=LINE)
+            axes.plot(
+                *zip(*ours.values(), strict=True), marker="o", color="black", linewidth=2, label=f"{LINE}, by delta"
+            )
             axes.legend(loc="upper left")
         axes.set_xscale("log")
         axes.set_xlabel("times faster than training everything on everything")
@@ -60,7 +62,7 @@ def _label(axes: Axes, points: Points) -> None:
         weight = "bold" if name.startswith(LINE) else "normal"
         for right, up, side in PLACES:
             text = axes.annotate(
-                name.removeprefix(LINE).strip(),
+                name.removeprefix(LINE).strip().removeprefix("delta "),
                 point,
                 (right, up),
                 textcoords="offset points",

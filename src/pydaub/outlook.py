@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pydaub.curve import Curve
 
-# All chosen on recorded learning curves of data sets with an odd number (benchmarks/lcdb), rounded.
+# Chosen on recorded learning curves of data sets with an odd number (benchmarks/lcdb), rounded; SURPRISE also on ours.
 FIRST_SHRINKING: Final = 0.15  # of the logarithm of the error with each doubling, while a learner has one point
 FIRST_SPREAD: Final = 0.1
 SPREAD: Final = 1.5  # of all that is still to come, as a share of what the last doubling brought
-SURPRISE: Final = 0.002  # the chance that a learner's last gain says nothing of what is to come
+SURPRISE: Final = 0.0005  # the chance that a learner's last gain says nothing of what is to come
 # All learners are scored on the same rows, so that their scores err together: only a part of the error counts.
 OWN_NOISE: Final = 0.25
+MOST_SPREAD: Final = 10.0  # an error that may shrink to nothing; far more than any curve does, and exp can count it
 SMALLEST_ERROR: Final = 1e-4  # where nothing is known of the rows that scores are of
 SURE: Final = 2.0  # standard deviations up to the bound
 STEPS: Final = 40  # of a bisection: far below what a score can tell
@@ -77,7 +78,10 @@ def expected(curve: Curve, full_size: int, top: float = 1.0, valid_rows: int | N
     Gains diminish: each doubling is taken to bring at most half of what the one before brought, so that all that is
     to come between n and N is (1 - n/N) times the last doubling's. By that its spread is measured; its mean is none at
     all, since one above none changed nothing on recorded curves. Of a learner with one point only what learners do in
-    general is known. The training score caps it, as in the paper (Alg. 1, UpdateBound), give or take its own error.
+    general is known. The training score caps it, as in the paper (Alg. 1, UpdateBound).
+
+    `valid_rows` is given where scores are shares of rows: then those to validate on, and those trained on, say how much
+    scores err.
     """
     size, last = curve.sizes[-1], curve.measurements[-1]
     smallest = SMALLEST_ERROR if valid_rows is None else 0.5 / valid_rows
@@ -91,11 +95,10 @@ def expected(curve: Curve, full_size: int, top: float = 1.0, valid_rows: int | N
         mean, spread = 0.0, SPREAD * shrinking * (1 - size / full_size)
         wide = FIRST_SPREAD * doublings
     cap = last.train_score
-    if top == 1:  # else scores have a unit, and are no shares of rows
+    if valid_rows is not None:
         cap += _standard_error(top - cap, size)
-        if valid_rows is not None:
-            spread = math.hypot(spread, OWN_NOISE * _standard_error(error, valid_rows) / error)
-    return Outlook(top, error, mean, spread, max(cap, last.valid_score), wide)
+        spread = math.hypot(spread, OWN_NOISE * _standard_error(error, valid_rows) / error)
+    return Outlook(top, error, mean, min(spread, MOST_SPREAD), max(cap, last.valid_score), wide)
 
 
 def _standard_error(share: float, rows: int) -> float:

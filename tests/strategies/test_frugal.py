@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pydaub import (
+    AllLearnersFailed,
     Allocation,
+    Failure,
     Frugal,
     InputError,
     Measurement,
@@ -107,6 +110,48 @@ def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     for name, outlook in strategy._outlooks.items():  # noqa: SLF001  # what it knows is looked at
         price = frugal.SHARE * delta * strategy._costs[name] / spent  # noqa: SLF001
         assert outlook.gain(result.valid_score) <= price + 1e-12 or outlook.cap <= result.valid_score
+
+
+@pytest.mark.parametrize("guessing", [True, False])
+def test_the_learner_that_is_worth_most_is_next_whatever_a_person_does(*, guessing: bool) -> None:
+    assert sum(decisions_that_are_right(random.Random(seed), guessing=guessing) for seed in range(100)) > 500
+
+
+def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
+    """Carry a steered race through in which some fail, look at each decision, and return how many there were."""
+    scale, top = rng.choice([(1.0, 1.0), (1.0, None), (7.0, 1.0)])  # the last ones exceed their top
+    table, delta = smooth(rng.randrange(1000), scale), rng.choice([0.0001, 0.01, 0.1])
+    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, top=top), 0.0, 0
+    while asked_ := next_of(strategy, table, rng):
+        if guessing:
+            list(strategy.forecast())
+        if asked_.size > SIZES[0] and strategy.reason != "it was boosted by hand":
+            rate = frugal.SHARE * delta * strategy._unit() / max(spent, frugal.LEAST_SECONDS)  # noqa: SLF001  # as above
+            worths = {
+                name: outlook.worth(rate * strategy._costs[name])  # noqa: SLF001
+                for name, outlook in strategy._outlooks.items()  # noqa: SLF001
+                if name not in strategy.dropped
+            }
+            assert worths[asked_.learner] == max(worths.values())
+            looks += 1
+        outcome = table[asked_] if rng.random() < 0.97 else Failure("error", "no", 1.0)
+        strategy.tell(asked_, outcome)
+        spent += outcome.seconds
+    return looks
+
+
+def next_of(strategy: Frugal, table: Table, rng: random.Random) -> Allocation | None:
+    """Return what is asked after a person may have done something."""
+    command = rng.choice(["drop", "restore", "boost", "add", "", "", "", ""])
+    with suppress(InputError):  # what cannot be done now
+        if command == "add":
+            strategy.add(table.learners[-1])
+        elif command:
+            getattr(strategy, command)(rng.choice(table.learners))
+    try:
+        return strategy.ask()
+    except AllLearnersFailed:
+        return None
 
 
 def test_who_tolerates_less_spends_more_and_loses_less() -> None:

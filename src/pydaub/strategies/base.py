@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+# A guess is of use if the learner stays ahead, that is, if its key falls less than usual. The share was chosen with
+# `daub` among 0.25, 0.5, 1 and 2 on two recorded and four random tables; it changes the clock, never the answer.
+GUESSED_FALL = 0.25
+
+
 class Strategy(ABC):
     """Which learner gets data next?
 
@@ -57,7 +62,9 @@ class Strategy(ABC):
         self._outstanding: Allocation | None = None
         self._dropped: set[str] = set()
         self._boosts: list[str] = []  # learners whose next size comes first
+        self._wished = False  # what was asked is a boost
         self._at_full: dict[str, float] = {}  # scores at the full size
+        self._fallen, self._falls = 0.0, 0  # by how much keys have fallen in all, in so many steps: for guesses
 
     def ask(self) -> Allocation | None:
         """Return what should be trained next, or None when the winner is known."""
@@ -65,7 +72,9 @@ class Strategy(ABC):
             raise ProtocolError(f"`ask` must wait until the outcome of {self._outstanding} has been told.")
         if self.winner is not None:
             return None
-        self._outstanding = self._boosted() or self._choose()
+        wished = self._boosted()
+        self._wished = wished is not None
+        self._outstanding = wished or self._choose()
         if self._outstanding is None:
             raise AllLearnersFailed(self._failures)
         return self._outstanding
@@ -233,6 +242,28 @@ class Strategy(ABC):
     def _leave(self, learner: str) -> None:
         """Have a learner wait no longer; it may be the one that was asked for. Called only where `steerable`."""
         raise NotImplementedError(learner)
+
+    def _leaders(self, waiting: Ranking, own: float | None) -> Iterator[Allocation]:
+        """Guess the next sizes of those that wait, the highest key first.
+
+        `own` is the key of the learner that was asked for, which does not wait. A second size of the same learner
+        counts with a lower key than its first, since keys fall as more is known; and so on down its sizes.
+        """
+        fall, rest = GUESSED_FALL * self._fallen / max(self._falls, 1), iter(waiting)
+        heap: list[tuple[float, int, int]] = []  # minus the key, position, and the size that comes before
+        if self._outstanding and own is not None:
+            heap.append((fall - own, self._position[self._outstanding.learner], self._outstanding.size))
+        following = next(rest, None)
+        while heap or following:
+            if following and (not heap or following[0] >= -heap[0][0]):
+                key, position = following
+                heapq.heappush(heap, (-key, position, self._curves[self.learners[position]].sizes[-1]))
+                following = next(rest, None)
+                continue
+            minus_key, position, before = heapq.heappop(heap)
+            if size := self._next_size.get(before):
+                yield Allocation(self.learners[position], size)
+                heapq.heappush(heap, (minus_key + fall, position, size))
 
     @staticmethod
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:

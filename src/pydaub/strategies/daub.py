@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
 BOOTSTRAP = 3  # Alg. 1: b, b r and b r^2
 PAPER_BOUND = SlopeBound()
-# A guess is of use if the learner stays ahead, that is, if its bound falls less than usual. The share was chosen
-# among 0.25, 0.5, 1 and 2 on two recorded and four random tables; it changes the clock, never the answer.
-GUESSED_FALL = 0.25
 
 
 class Daub(Strategy):
@@ -47,16 +43,10 @@ class Daub(Strategy):
         for position in range(len(self.learners)):
             self._bootstrapping.push(0.0, position)
         self._waiting = Ranking()  # by bound; the learner that was asked for is not in it
-        self._wished = False  # what was asked is a boost
         self._reached: str | None = None  # who has got all rows by its bound
-        self._fallen, self._falls = 0.0, 0  # by how much bounds have fallen in all, in so many steps
 
     def forecast(self) -> Iterator[Allocation]:
-        """Yield what is left of the bootstrap, then the next sizes of the learners with the highest bounds.
-
-        A second size of the same learner counts with a lower bound than its first, since bounds fall as more is
-        known; and so on down its sizes.
-        """
+        """Yield what is left of the bootstrap, then the next sizes of the learners with the highest bounds."""
         asked = self._outstanding
         for _, position in self._bootstrapping:
             learner = self.learners[position]
@@ -64,27 +54,8 @@ class Daub(Strategy):
             last = asked.size if asked and asked.learner == learner else had[0]
             yield from (Allocation(learner, size) for size in self._bootstrap if size > last)
         if self.winner is None:
-            yield from self._leaders()
-
-    def _leaders(self) -> Iterator[Allocation]:
-        """Merge the waiting learners with the further sizes of those that were guessed already."""
-        fall = GUESSED_FALL * self._fallen / max(self._falls, 1)
-        waiting = iter(self._waiting)
-        heap: list[tuple[float, int, int]] = []  # minus the bound, position, and the size that comes before
-        asked = self._outstanding
-        if asked and asked.learner in self._bounds:
-            heap.append((fall - self._bounds[asked.learner], self._position[asked.learner], asked.size))
-        following = next(waiting, None)
-        while heap or following:
-            if following and (not heap or following[0] >= -heap[0][0]):
-                bound, position = following
-                heapq.heappush(heap, (-bound, position, self._curves[self.learners[position]].sizes[-1]))
-                following = next(waiting, None)
-                continue
-            minus_bound, position, before = heapq.heappop(heap)
-            if size := self._next_size.get(before):
-                yield Allocation(self.learners[position], size)
-                heapq.heappush(heap, (minus_bound + fall, position, size))
+            own = self._bounds.get(asked.learner) if asked else None
+            yield from self._leaders(self._waiting, own)
 
     @property
     def reason(self) -> str:
@@ -105,7 +76,6 @@ class Daub(Strategy):
         return {**super().settings, "bound": described(self._bound)}
 
     def _choose(self) -> Allocation | None:
-        self._wished = False
         if first := self._bootstrapping.first:
             learner = self.learners[first[1]]
             return Allocation(learner, self._bootstrap[len(self._curves[learner].sizes)])
@@ -113,11 +83,6 @@ class Daub(Strategy):
             return None
         learner = self.learners[self._waiting.pop()]  # Alg. 1: j <- argmax u_i
         return Allocation(learner, self._next_size[self._curves[learner].sizes[-1]])
-
-    def _boosted(self) -> Allocation | None:
-        wished = super()._boosted()
-        self._wished = wished is not None
-        return wished
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner, size, last = allocation.learner, allocation.size, self._bootstrap[-1]

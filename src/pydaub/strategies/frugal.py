@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 DELTA = 0.01
 # What a doubling of the time spent must bring on average, as a share of delta. How often a loss exceeds delta by
 # that is counted in benchmarks/README.md.
-SHARE = 0.05
+SHARE = 0.01
 PARTS, LEAST_ROWS = 128, 400  # the first size is that part of all rows, but no less than so many
 RATIO = 4
 JUMP = 8  # after an eighth of the rows come all of them
 LEAST_SECONDS = 1e-3  # what any training costs, so that nothing is free
+HEADROOM = 2.0  # learners are ranked by what they will be worth when the time spent has grown so much
 
 
 class Frugal(Strategy):
@@ -35,7 +36,7 @@ class Frugal(Strategy):
     is selected. This is Weitzman's rule for Pandora's problem, boxes that cost something to open ("Optimal Search for
     the Best Alternative", 1979), which is optimal where each is opened at once and their contents are independent.
 
-    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a twentieth of `delta`.
+    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a hundredth of `delta`.
     So nobody is dropped for good: a costly learner is put off until the others have cost as much. `delta` is the loss
     of score that is tolerated; `valid_rows` are those that scores are of, which says how noisy they are; `top` is the
     best score there can be, None if that is not known. Where it is not 1, delta is a share of the median distance from
@@ -72,33 +73,30 @@ class Frugal(Strategy):
         self._best, self._worst = -math.inf, math.inf  # of all scores so far
         self._decided: tuple[str, float] | None = None  # whose worth is the highest, and it
         self._stale = True
+        self._waiting = Ranking()  # by what they will be worth at most before time costs less than the rate below
+        self._rate = 0.0
+        self._worths: dict[str, float] = {}  # the keys that learners had last
+        self._unranked: dict[str, None] = {}  # a set that keeps its order
+        self._share_of: float | None = None  # what delta is a share of, once that is known
 
     def forecast(self) -> Iterator[Allocation]:
-        """Yield what is left of the first size, then the next sizes of those with the most gain for their time."""
+        """Yield what is left of the first size, then the next sizes of those that are worth most."""
         asked, first = self._outstanding, self.schedule.sizes[0]
         firsts = (Allocation(self.learners[position], first) for _, position in self._fresh)
         yield from (each for each in firsts if each != asked)
-        if self.winner is not None:
-            return
-        names = [name for name in self._outlooks if name not in self._dropped]
-        names.sort(key=lambda name: -self._outlooks[name].gain(self._best) / self._costs[name])
-        if asked and asked.size == first:
-            names = [asked.learner, *(name for name in names if name != asked.learner)]
-        for size in self.schedule.sizes[1:]:
-            for name in names:
-                had = self._curves[name].sizes[-1:] or (0,)
-                last = asked.size if asked and asked.learner == name else had[0]
-                if size > last:
-                    yield Allocation(name, size)
+        if self.winner is None:
+            self._rank()
+            following = self._waiting.first or (0.0, 0)
+            yield from self._leaders(self._waiting, self._worths.get(asked.learner, following[0]) if asked else None)
 
     @property
     def reason(self) -> str:
         """Why the outstanding allocation was asked for, in plain words."""
         asked = self._outstanding
-        if asked is None or asked.size == self.schedule.sizes[0]:
-            return "every learner begins with the smallest size"
-        if self._decided is None or self._decided[0] != asked.learner:
+        if self._wished:
             return "it was boosted by hand"
+        if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
+            return "every learner begins with the smallest size"
         best = max(self._at_full.values(), default=None)
         than = "the highest" if best is None else f"more than the {best:.3f} that is there"
         return f"its training on all rows would pay up to a score of {self._decided[1]:.3f}, {than}"
@@ -129,6 +127,7 @@ class Frugal(Strategy):
         decided = self._decide()
         if decided is None:
             return None
+        self._waiting.discard(self._position[decided[0]])
         return Allocation(decided[0], self._next_size[self._curves[decided[0]].sizes[-1]])
 
     def _decide(self) -> tuple[str, float] | None:
@@ -140,26 +139,54 @@ class Frugal(Strategy):
     def _highest(self) -> tuple[str, float] | None:
         racing = (score for name, score in self._at_full.items() if name not in self._dropped)
         found, least = None, max(racing, default=-math.inf)
-        rate = SHARE * self._delta * self._unit() / max(self._spent, LEAST_SECONDS)
-        for name in self.learners:  # in their order, to which ties go
-            if name not in self._outlooks:
-                continue
+        rate = self._rank()
+        for most, position in self._waiting:
+            if most <= least:
+                break
+            name = self.learners[position]
             outlook, price = self._outlooks[name], rate * self._costs[name]
-            # Most are not worth what another one is: that takes one look, and not a search for their own worth.
-            if name in self._dropped or outlook.cap <= least or outlook.gain(least) <= price:
+            # Some are not worth what another one is: that takes one look, and not a search for their own worth.
+            if outlook.cap <= least or outlook.gain(least) <= price:
                 continue
             worth = outlook.worth(price)
             if worth > least:
                 found, least = (name, worth), worth
         return found
 
+    def _rank(self) -> float:
+        """Rank whoever is not ranked yet, all anew if the price of time has left its range; return what a second costs.
+
+        Time grows cheaper with each second that is spent, and what it buys is worth more then. So a worth by less than
+        today's price is the most that it can be for a while, and few need to be looked at for a decision.
+        """
+        rate = SHARE * self._delta * self._unit() / max(self._spent, LEAST_SECONDS)
+        if not self._rate <= rate <= HEADROOM * self._rate:
+            self._rate, self._waiting = rate / HEADROOM, Ranking()
+            self._worths.clear()
+            self._unranked.update(dict.fromkeys(self._outlooks))
+        asked = self._outstanding.learner if self._outstanding else None
+        for name in self._unranked:
+            if name not in self._outlooks or name in self._dropped:
+                continue
+            worth = self._outlooks[name].worth(self._rate * self._costs[name])
+            self._fallen += max(self._worths.get(name, worth) - worth, 0.0)
+            self._falls += name in self._worths
+            self._worths[name] = worth
+            if name != asked:
+                self._waiting.push(worth, self._position[name])
+        self._unranked.clear()
+        _ = self._waiting.first  # which removes what is outdated, so that nobody walks over it
+        return rate
+
     def _unit(self) -> float:
         """Return what delta is a share of."""
         if self._top == 1.0 and self._best <= self._top:
             return 1.0
-        top = self._ceiling()
-        firsts = [top - curve.measurements[0].valid_score for curve in self._curves.values() if curve.sizes]
-        return median(firsts) if firsts else 1.0
+        if self._share_of is None:
+            top = self._ceiling()
+            firsts = [top - curve.measurements[0].valid_score for curve in self._curves.values() if curve.sizes]
+            self._share_of = median(firsts) if firsts else 1.0
+        return self._share_of
 
     def _ceiling(self) -> float:
         """Return the best score there can be; where that is not known, twice as far from the worst as the best is."""
@@ -170,16 +197,19 @@ class Frugal(Strategy):
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner
         self._fresh.discard(self._position[learner])
+        self._waiting.discard(self._position[learner])
         self._outlooks.pop(learner, None)
         self._costs.pop(learner, None)
         self._spent += outcome.seconds
         self._stale = True
         if isinstance(outcome, Failure):
             return
+        self._share_of = None if allocation.size == self.schedule.sizes[0] else self._share_of
         before = self._ceiling() if self._outlooks else None
         self._best = max(self._best, outcome.valid_score)
         self._worst = min(self._worst, outcome.valid_score)
         if before is not None and self._ceiling() != before:
+            self._share_of = None
             for name in self._outlooks:
                 self._look(name)
         self._look(learner)
@@ -194,15 +224,18 @@ class Frugal(Strategy):
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
         self._costs[learner] = extended(times, full) + LEAST_SECONDS
+        self._unranked[learner] = None
 
     def _enter(self, learner: str) -> None:
         self._stale = True
+        self._unranked[learner] = None
         if not self._curves[learner].sizes:
             self._fresh.push(0.0, self._position[learner])
 
     def _leave(self, learner: str) -> None:
         self._stale = True
         self._fresh.discard(self._position[learner])
+        self._waiting.discard(self._position[learner])
 
     def _reopen(self) -> None:
         self._stale = True
