@@ -81,13 +81,22 @@ class Frugal(Strategy):
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield what is left of the first size, then the next sizes of those that are worth most."""
-        asked, first = self._outstanding, self.schedule.sizes[0]
-        firsts = (Allocation(self.learners[position], first) for _, position in self._fresh)
-        yield from (each for each in firsts if each != asked)
+        asked = self._outstanding
+        yield from self._firsts(self.schedule.sizes[0])
         if self.winner is None:
             self._rank()
             following = self._waiting.first or (0.0, 0)
             yield from self._leaders(self._waiting, self._worths.get(asked.learner, following[0]) if asked else None)
+            for size in self.schedule.sizes[
+                1:
+            ]:  # with more workers than learners nobody waits for the slowest first one
+                yield from self._firsts(size)
+
+    def _firsts(self, size: int) -> Iterator[Allocation]:
+        """Yield this size for all of which nothing is known yet, but for the one that was asked for."""
+        asked = self._outstanding.learner if self._outstanding else None
+        names = (self.learners[position] for _, position in self._fresh)
+        yield from (Allocation(name, size) for name in names if name != asked)
 
     @property
     def reason(self) -> str:
