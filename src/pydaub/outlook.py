@@ -23,7 +23,8 @@ OWN_NOISE: Final = 0.25
 MOST_SPREAD: Final = 10.0  # an error that may shrink to nothing; far more than any curve does, and exp can count it
 SMALLEST_ERROR: Final = 1e-4  # where nothing is known of the rows that scores are of
 SURE: Final = 2.0  # standard deviations up to the bound
-STEPS: Final = 40  # of a bisection: far below what a score can tell
+STEPS: Final = 40  # of a bisection, or of Newton's method: far below what a score can tell
+PRECISION: Final = 1e-9  # of a price
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +48,41 @@ class Outlook:
 
     def gain(self, score: float) -> float:
         """Return by how much it will exceed this score on average, where falling short counts as nothing."""
-        room = self.top - score
-        if room <= 0:
-            return 0.0
-        if math.isinf(room):
-            return room
-        usual = _gain(room, self.error, self.mean, self.spread)
-        return (1 - SURPRISE) * usual + SURPRISE * _gain(room, self.error, 0.0, self.wide) if self.wide else usual
+        return self._exceeding(score)[0]
 
     def worth(self, price: float) -> float:
         """Return the score which it exceeds on average by just this price: Weitzman's reservation price.
 
         Whoever has a higher score already need not pay to see what this learner would bring.
         """
-        high = self.top
         step = max(self.error, price)
         low = self.top - 2 * step
         while self.gain(low) < price:
             step *= 2
             low = self.top - 2 * step
+        for _ in range(STEPS):  # the gain falls and is convex, so that Newton's method comes from below
+            gain, chance = self._exceeding(low)
+            if gain - price <= PRECISION * price:
+                return min(low, self.cap)
+            low += (gain - price) / chance
+        high = self.top  # a price that only a miracle would pay for
         for _ in range(STEPS):
             middle = (low + high) / 2
             low, high = (middle, high) if self.gain(middle) > price else (low, middle)
         return min(low, self.cap)
+
+    def _exceeding(self, score: float) -> tuple[float, float]:
+        """Return the gain over this score and the chance to exceed it, which is how fast the gain falls."""
+        room = self.top - score
+        if room <= 0:
+            return 0.0, 0.0
+        if math.isinf(room):
+            return room, 1.0
+        gain, chance = _exceeding(room, self.error, self.mean, self.spread)
+        if not self.wide:
+            return gain, chance
+        other, its = _exceeding(room, self.error, 0.0, self.wide)
+        return (1 - SURPRISE) * gain + SURPRISE * other, (1 - SURPRISE) * chance + SURPRISE * its
 
 
 def expected(curve: Curve, full_size: int, top: float = 1.0, valid_rows: int | None = None) -> Outlook:
@@ -106,16 +119,18 @@ def _standard_error(share: float, rows: int) -> float:
     return math.sqrt(share * (1 - share) / rows) if 0 < share < 1 else 0.0
 
 
-def _gain(room: float, error: float, mean: float, spread: float) -> float:
-    """Return the mean of what is left of `room` after error * exp(-Y), if anything is.
+def _exceeding(room: float, error: float, mean: float, spread: float) -> tuple[float, float]:
+    """Return the mean of what is left of `room` after error * exp(-Y), if anything is, and the chance of that.
 
-    It is that of an option on something whose logarithm is normal (Black and Scholes, 1973).
+    They are those of an option on something whose logarithm is normal (Black and Scholes, 1973).
     """
     if not spread:
-        return max(room - error * math.exp(-mean), 0.0)
+        left = room - error * math.exp(-mean)
+        return (left, 1.0) if left > 0 else (0.0, 0.0)
     ahead = (math.log(room / error) + mean) / spread
     shrunk = error * math.exp(spread**2 / 2 - mean)
-    return max(room * _below(ahead) - shrunk * _below(ahead - spread), 0.0)
+    chance = _below(ahead)
+    return max(room * chance - shrunk * _below(ahead - spread), 0.0), chance
 
 
 def _below(z: float) -> float:
