@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FIRST_SHRINKING: Final = 0.15  # of the logarithm of the error with each doubling, while a learner has one point
 FIRST_SPREAD: Final = 0.1
 SPREAD: Final = 1.5  # of all that is still to come, as a share of what the last doubling brought
-SURPRISE: Final = 0.0005  # the chance that a learner's last gain says nothing of what is to come
+SURPRISE: Final = 0.0001  # the chance that a learner's last gain says nothing of what is to come
 # All learners are scored on the same rows, so that their scores err together: only a part of the error counts.
 OWN_NOISE: Final = 0.25
 MOST_SPREAD: Final = 10.0  # an error that may shrink to nothing; far more than any curve does, and exp can count it
