@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pydaub.curve import Curve
 
-# Chosen on recorded learning curves of data sets with an odd number (benchmarks/lcdb), rounded; SURPRISE also on ours.
+# All chosen on recorded learning curves of data sets with an odd number (benchmarks/lcdb), rounded.
 FIRST_SHRINKING: Final = 0.15  # of the logarithm of the error with each doubling, while a learner has one point
 FIRST_SPREAD: Final = 0.1
 SPREAD: Final = 1.5  # of all that is still to come, as a share of what the last doubling brought
-SURPRISE: Final = 0.0001  # the chance that a learner's last gain says nothing of what is to come
 # All learners are scored on the same rows, so that their scores err together: only a part of the error counts.
 OWN_NOISE: Final = 0.25
 MOST_SPREAD: Final = 10.0  # an error that may shrink to nothing; far more than any curve does, and exp can count it
@@ -29,17 +28,13 @@ PRECISION: Final = 1e-9  # of a price
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """A learner's score on all rows: top - error * exp(-Y), Y normal with this mean and spread; at most the cap.
-
-    With the chance SURPRISE its mean is 0 and its spread is `wide` instead, so that no learner is ever out of reach.
-    """
+    """A learner's score on all rows: top - error * exp(-Y), Y normal with this mean and spread; at most the cap."""
 
     top: float
     error: float
     mean: float
     spread: float
     cap: float = math.inf
-    wide: float = 0.0
 
     @property
     def bound(self) -> float:
@@ -72,17 +67,22 @@ class Outlook:
         return min(low, self.cap)
 
     def _exceeding(self, score: float) -> tuple[float, float]:
-        """Return the gain over this score and the chance to exceed it, which is how fast the gain falls."""
+        """Return the gain over this score and the chance to exceed it, which is how fast the gain falls.
+
+        They are those of an option on something whose logarithm is normal (Black and Scholes, 1973).
+        """
         room = self.top - score
         if room <= 0:
             return 0.0, 0.0
         if math.isinf(room):
             return room, 1.0
-        gain, chance = _exceeding(room, self.error, self.mean, self.spread)
-        if not self.wide:
-            return gain, chance
-        other, its = _exceeding(room, self.error, 0.0, self.wide)
-        return (1 - SURPRISE) * gain + SURPRISE * other, (1 - SURPRISE) * chance + SURPRISE * its
+        if not self.spread:
+            left = room - self.error * math.exp(-self.mean)
+            return (left, 1.0) if left > 0 else (0.0, 0.0)
+        ahead = (math.log(room / self.error) + self.mean) / self.spread
+        shrunk = self.error * math.exp(self.spread**2 / 2 - self.mean)
+        chance = _below(ahead)
+        return max(room * chance - shrunk * _below(ahead - self.spread), 0.0), chance
 
 
 def expected(curve: Curve, full_size: int, top: float = 1.0, valid_rows: int | None = None) -> Outlook:
@@ -92,45 +92,20 @@ def expected(curve: Curve, full_size: int, top: float = 1.0, valid_rows: int | N
     to come between n and N is (1 - n/N) times the last doubling's. By that its spread is measured; its mean is none at
     all, since one above none changed nothing on recorded curves. Of a learner with one point only what learners do in
     general is known. The training score caps it, as in the paper (Alg. 1, UpdateBound).
-
-    `valid_rows` is given where scores are shares of rows: then those to validate on, and those trained on, say how much
-    scores err.
     """
     size, last = curve.sizes[-1], curve.measurements[-1]
     smallest = SMALLEST_ERROR if valid_rows is None else 0.5 / valid_rows
     error = max(top - last.valid_score, smallest * max(abs(top), 1.0))
-    doublings, wide = math.log2(full_size / size), 0.0
+    doublings = math.log2(full_size / size)
     if len(curve.sizes) == 1:
         mean, spread = FIRST_SHRINKING * doublings, FIRST_SPREAD * doublings
     else:
         before = max(top - curve.measurements[-2].valid_score, error)  # a fall promises nothing
         shrinking = math.log(before / error) / math.log2(size / curve.sizes[-2])
         mean, spread = 0.0, SPREAD * shrinking * (1 - size / full_size)
-        wide = FIRST_SPREAD * doublings
-    cap = last.train_score
-    if valid_rows is not None:
-        cap += _standard_error(top - cap, size)
-        spread = math.hypot(spread, OWN_NOISE * _standard_error(error, valid_rows) / error)
-    return Outlook(top, error, mean, min(spread, MOST_SPREAD), max(cap, last.valid_score), wide)
-
-
-def _standard_error(share: float, rows: int) -> float:
-    """Return by how much a share of so many rows errs; nothing where it is none."""
-    return math.sqrt(share * (1 - share) / rows) if 0 < share < 1 else 0.0
-
-
-def _exceeding(room: float, error: float, mean: float, spread: float) -> tuple[float, float]:
-    """Return the mean of what is left of `room` after error * exp(-Y), if anything is, and the chance of that.
-
-    They are those of an option on something whose logarithm is normal (Black and Scholes, 1973).
-    """
-    if not spread:
-        left = room - error * math.exp(-mean)
-        return (left, 1.0) if left > 0 else (0.0, 0.0)
-    ahead = (math.log(room / error) + mean) / spread
-    shrunk = error * math.exp(spread**2 / 2 - mean)
-    chance = _below(ahead)
-    return max(room * chance - shrunk * _below(ahead - spread), 0.0), chance
+    if valid_rows is not None and error < 1:
+        spread = math.hypot(spread, OWN_NOISE * math.sqrt((1 - error) / (error * valid_rows)))
+    return Outlook(top, error, mean, min(spread, MOST_SPREAD), max(last.train_score, last.valid_score))
 
 
 def _below(z: float) -> float:
