@@ -89,7 +89,7 @@ class Frugal(Strategy):
             yield from self._leaders(self._waiting, self._worths.get(asked.learner, following[0]) if asked else None)
             for size in self.schedule.sizes[
                 1:
-            ]:  # with more workers than learners nobody waits for the slowest first one
+            ]:  # with more workers than learners, who has no outcome yet is guessed too
                 yield from self._firsts(size)
 
     def _firsts(self, size: int) -> Iterator[Allocation]:
