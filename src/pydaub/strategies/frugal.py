@@ -87,9 +87,8 @@ class Frugal(Strategy):
             self._rank()
             following = self._waiting.first or (0.0, 0)
             yield from self._leaders(self._waiting, self._worths.get(asked.learner, following[0]) if asked else None)
-            for size in self.schedule.sizes[
-                1:
-            ]:  # with more workers than learners, who has no outcome yet is guessed too
+            # With more workers than learners, those without an outcome are guessed too: nobody waits for the slowest.
+            for size in self.schedule.sizes[1:]:
                 yield from self._firsts(size)
 
     def _firsts(self, size: int) -> Iterator[Allocation]:
