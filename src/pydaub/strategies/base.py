@@ -323,8 +323,8 @@ class Ranking:
         return -key, position
 
     def __iter__(self) -> Iterator[tuple[float, int]]:
-        """Walk from the first key and position down, without removing any."""
-        frontier = [(self._heap[0], 0)] if self._heap else []
+        """Walk from the first key and position down, without removing any that is valid."""
+        frontier = [(self._first(), 0)] if self._entries else []  # what is outdated at the top is not walked over again
         while frontier:
             (key, position, entry), node = heapq.heappop(frontier)
             if self._entries.get(position) == entry:

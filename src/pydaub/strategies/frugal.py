@@ -183,7 +183,6 @@ class Frugal(Strategy):
             if name != asked:
                 self._waiting.push(worth, self._position[name])
         self._unranked.clear()
-        _ = self._waiting.first  # which removes what is outdated, so that nobody walks over it
         return rate
 
     def _unit(self) -> float:
