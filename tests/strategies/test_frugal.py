@@ -24,6 +24,7 @@ from pydaub import (
     TableEngine,
     run,
 )
+from pydaub import outlook as outlook_module
 from pydaub.strategies import frugal
 from tables import random_table
 
@@ -107,9 +108,9 @@ def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     strategy, result = finished(table, delta=delta)
     spent = sum(step.outcome.seconds for step in result.steps)
     assert result.valid_score is not None
-    for name, outlook in strategy._outlooks.items():  # noqa: SLF001  # what it knows is looked at
-        price = frugal.SHARE * delta * strategy._costs[name] / spent  # noqa: SLF001
-        assert outlook.gain(result.valid_score) <= price + 1e-12 or outlook.cap <= result.valid_score
+    rate = frugal.SHARE * delta / spent
+    for outlook in strategy._outlooks.values():  # noqa: SLF001  # what it knows is looked at
+        assert outlook.gain(result.valid_score, rate) <= 1e-12 or outlook.cap <= result.valid_score
 
 
 @pytest.mark.parametrize("guessing", [True, False])
@@ -128,7 +129,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
         if asked_.size > SIZES[0] and strategy.reason != "it was boosted by hand":
             rate = frugal.SHARE * delta * strategy._unit() / max(spent, frugal.LEAST_SECONDS)  # noqa: SLF001  # as above
             worths = {
-                name: outlook.worth(rate * strategy._costs[name])  # noqa: SLF001
+                name: outlook.worth(rate)
                 for name, outlook in strategy._outlooks.items()  # noqa: SLF001
                 if name not in strategy.dropped
             }
@@ -178,7 +179,8 @@ def best(table: Table) -> float:
 def test_it_does_not_matter_in_which_unit_time_is_measured(
     seed: int, change: Callable[[float], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frugal, "LEAST_SECONDS", 0.0)
+    for module in (frugal, outlook_module):
+        monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr("pydaub.curve.SMALLEST_TIME", 0.0)
     monkeypatch.setattr("pydaub.curve.EXPONENTS", (1.0, 1.0))  # or rounding decides
     table = smooth(seed)

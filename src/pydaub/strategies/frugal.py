@@ -6,9 +6,8 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING, Any, Self
 
-from pydaub.curve import extended
 from pydaub.errors import InputError
-from pydaub.outlook import Outlook, expected
+from pydaub.outlook import LEAST_SECONDS, Outlook, expected
 from pydaub.records import Allocation, Failure, Outcome, number, whole
 from pydaub.schedule import Schedule
 from pydaub.strategies.base import Ranking, Strategy
@@ -19,11 +18,10 @@ if TYPE_CHECKING:
 DELTA = 0.01
 # What a doubling of the time spent must bring on average, as a share of delta. How often a loss exceeds delta by
 # that is counted in benchmarks/README.md.
-SHARE = 0.01
+SHARE = 0.05
 PARTS, LEAST_ROWS = 128, 400  # the first size is that part of all rows, but no less than so many
 RATIO = 4
 JUMP = 8  # after an eighth of the rows come all of them
-LEAST_SECONDS = 1e-3  # what any training costs, so that nothing is free
 HEADROOM = 2.0  # learners are ranked by what they will be worth when the time spent has grown so much
 
 
@@ -31,12 +29,14 @@ class Frugal(Strategy):
     """Whoever promises most for its time gets data next, until no promise is worth its time.
 
     All learners get the first size. From then on a learner's *worth* decides, as its bound does with DAUB: the score
-    up to which its training on all rows pays on average for the time it takes (`Outlook.worth`). The learner with the
-    highest worth gets its next size, and once the best score on all rows is at least every other's worth, that learner
-    is selected. This is Weitzman's rule for Pandora's problem, boxes that cost something to open ("Optimal Search for
-    the Best Alternative", 1979), which is optimal where each is opened at once and their contents are independent.
+    up to which it pays on average to go on with it, from size to size as long as that pays (`Outlook.worth`). The
+    learner with the highest worth gets its next size, and once the best score on all rows is at least every other's
+    worth, that learner is selected. This is Weitzman's rule for Pandora's problem, boxes that cost something to open
+    ("Optimal Search for the Best Alternative", 1979), where boxes are opened in stages. At a fixed price of time and
+    with learners that say nothing of each other no other rule gains more on average (Gupta, Jiang, Scully and Singla,
+    "The Markovian Price of Information", 2019).
 
-    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a hundredth of `delta`.
+    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a twentieth of `delta`.
     So nobody is dropped for good: a costly learner is put off until the others have cost as much. `delta` is the loss
     of score that is tolerated; `valid_rows` are those that scores are of, which says how noisy they are; `top` is the
     best score there can be, None if that is not known. Where it is not 1, delta is a share of the median distance from
@@ -68,7 +68,6 @@ class Frugal(Strategy):
         for position in range(len(self.learners)):
             self._fresh.push(0.0, position)
         self._outlooks: dict[str, Outlook] = {}  # of those that have not had all rows
-        self._costs: dict[str, float] = {}  # seconds that they would take with all rows
         self._spent = 0.0
         self._best, self._worst = -math.inf, math.inf  # of all scores so far
         self._decided: tuple[str, float] | None = None  # whose worth is the highest, and it
@@ -152,11 +151,11 @@ class Frugal(Strategy):
             if most <= least:
                 break
             name = self.learners[position]
-            outlook, price = self._outlooks[name], rate * self._costs[name]
+            outlook = self._outlooks[name]
             # Some are not worth what another one is: that takes one look, and not a search for their own worth.
-            if outlook.cap <= least or outlook.gain(least) <= price:
+            if outlook.cap <= least or outlook.gain(least, rate) <= 0:
                 continue
-            worth = outlook.worth(price)
+            worth = outlook.worth(rate)
             if worth > least:
                 found, least = (name, worth), worth
         return found
@@ -176,7 +175,7 @@ class Frugal(Strategy):
         for name in self._unranked:
             if name not in self._outlooks or name in self._dropped:
                 continue
-            worth = self._outlooks[name].worth(self._rate * self._costs[name])
+            worth = self._outlooks[name].worth(self._rate)
             self._fallen += max(self._worths.get(name, worth) - worth, 0.0)
             self._falls += name in self._worths
             self._worths[name] = worth
@@ -206,7 +205,6 @@ class Frugal(Strategy):
         self._fresh.discard(self._position[learner])
         self._waiting.discard(self._position[learner])
         self._outlooks.pop(learner, None)
-        self._costs.pop(learner, None)
         self._spent += outcome.seconds
         self._stale = True
         if isinstance(outcome, Failure):
@@ -222,15 +220,14 @@ class Frugal(Strategy):
         self._look(learner)
 
     def _look(self, learner: str) -> None:
-        curve, full = self._curves[learner], self.schedule.full_size
-        outlook = expected(curve, full, self._ceiling(), self._valid_rows)
-        if curve.sizes[-1] == full:
+        curve, sizes = self._curves[learner], self.schedule.sizes
+        had = sizes.index(curve.sizes[-1])
+        if had == len(sizes) - 1:
             self._bounds[learner] = curve.measurements[-1].valid_score
             return
-        times = [(size, point.seconds) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
+        outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._valid_rows)
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
-        self._costs[learner] = extended(times, full) + LEAST_SECONDS
         self._unranked[learner] = None
 
     def _enter(self, learner: str) -> None:
