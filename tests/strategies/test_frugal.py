@@ -127,7 +127,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
         if guessing:
             list(strategy.forecast())
         if asked_.size > SIZES[0] and strategy.reason != "it was boosted by hand":
-            rate = frugal.SHARE * delta * strategy._unit() / max(spent, frugal.LEAST_SECONDS)  # noqa: SLF001  # as above
+            rate = frugal.SHARE * delta * strategy._unit() / max(spent, outlook_module.LEAST_SECONDS)  # noqa: SLF001  # as above
             worths = {
                 name: outlook.worth(rate)
                 for name, outlook in strategy._outlooks.items()  # noqa: SLF001
