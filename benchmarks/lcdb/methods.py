@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
 
-DELTAS: Final = (0.0002, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.08)
+DELTAS: Final = (0.0002, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08)
 LINE: Final = "frugal"  # methods whose names begin so are one strategy with several settings, drawn as a line
 
 
