@@ -75,6 +75,8 @@ class Outlook:
         Weitzman's reservation price. With more it is the price of a box that is opened in stages ("The Markovian Price
         of Information", Gupta, Jiang, Scully and Singla, 2019).
         """
+        if self.cap < self.top and self.gain(self.cap, rate) >= 0:
+            return self.cap
         price = rate * sum(seconds for _, seconds in self.steps)
         step = max(self.error, price)
         low = self.top - 2 * step
