@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from pydaub import Measurement
 from pydaub.curve import Curve
-from pydaub.outlook import FIRST_SHRINKING, FIRST_SPREAD, NODES, Outlook, expected
+from pydaub.outlook import FIRST_SHRINKING, FIRST_SPREAD, VALUES, WEIGHTS, Outlook, expected
 
 steps = st.tuples(st.floats(0.5, 4.0), st.floats(0.001, 1000.0))
 outlooks = st.builds(
@@ -71,7 +71,7 @@ def test_who_has_more_steps_goes_on_only_if_what_the_next_one_shows_is_worth_it(
     score = outlook.top - share * outlook.error
     mean, spread = outlook._ahead(outlook.error, outlook.shrinking, doublings)  # noqa: SLF001
     wanted = -rate * seconds
-    for value, weight in NODES:
+    for value, weight in zip(VALUES, WEIGHTS, strict=True):
         shrunk = mean + spread * value
         then = replace(
             outlook,
@@ -86,7 +86,9 @@ def test_who_has_more_steps_goes_on_only_if_what_the_next_one_shows_is_worth_it(
 
 def test_the_nodes_stand_for_a_normal_variable() -> None:
     for power, moment in enumerate([1, 0, 1, 0, 3, 0, 15, 0, 105]):
-        assert sum(weight * value**power for value, weight in NODES) == pytest.approx(moment, abs=1e-9)
+        assert sum(weight * value**power for value, weight in zip(VALUES, WEIGHTS, strict=True)) == pytest.approx(
+            moment, abs=1e-9
+        )
 
 
 @given(outlooks, st.lists(shares, min_size=2, max_size=6), rates)
@@ -106,6 +108,13 @@ def test_its_worth_is_the_score_from_which_on_it_does_not_pay(outlook: Outlook, 
     assert outlook.gain(worth, rate) == pytest.approx(0.0, abs=1e-3 * price + 1e-8)
     assert worth <= outlook.top
     assert outlook.worth(2 * rate) <= worth, "what costs more is worth less"
+
+
+@given(outlooks, rates, st.floats(1.0, 4.0), st.floats(0.0, 1.0))
+def test_what_it_is_worth_is_convex_in_the_rate(outlook: Outlook, rate: float, more: float, share: float) -> None:
+    cheap, dear = outlook.reserve(rate), outlook.reserve(more * rate)
+    between = outlook.reserve(rate * (1 + share * (more - 1)))
+    assert between <= cheap + share * (dear - cheap) + 1e-7 * max(abs(cheap), abs(dear), 1.0)
 
 
 @given(outlooks, rates)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from numpy.polynomial.hermite_e import hermegauss
 
@@ -25,6 +25,7 @@ FIRST_SPREAD: Final = 0.15
 SPREAD: Final = 1.5  # of what is to come, as a share of what is expected
 # All learners are scored on the same rows, so that their scores err together: only a part of the error counts.
 OWN_NOISE: Final = 0.25
+LEAST_SPREAD: Final = 1e-9  # none, but one that can be divided by
 MOST: Final = 10.0  # that an error may shrink by: to nothing; far more than any curve does, and exp can count it
 SMALLEST_ERROR: Final = 1e-4  # where nothing is known of the rows that scores are of
 LARGEST_ERROR: Final = 1e200  # beyond which floats end
@@ -36,7 +37,16 @@ LEAST_SECONDS: Final = 1e-3  # what any training costs, so that nothing is free
 # Five values that stand for all of a normal variable (Gauss and Hermite), with their weights. With seven the recorded
 # curves say the same; with three they say less.
 _VALUES, _WEIGHTS = hermegauss(5)
-NODES: Final = tuple(zip(_VALUES.tolist(), (_WEIGHTS / _WEIGHTS.sum()).tolist(), strict=True))
+VALUES: Final[list[float]] = _VALUES.tolist()
+WEIGHTS: Final[list[float]] = (_WEIGHTS / _WEIGHTS.sum()).tolist()
+HALF: Final = math.sqrt(0.5)
+FAR: Final = -9.0  # standard deviations: less than a float can add to 1
+
+# With all rows next: the seconds, where the distribution of the error starts, its spread, and its mean. Before that, a
+# pair: the seconds, and what each of the five values leads to.
+PAIR: Final = 2
+_Last: TypeAlias = tuple[float, float, float, float]
+_Stage: TypeAlias = "tuple[float, list[_Stage | _Last]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,52 +76,53 @@ class Outlook:
 
         It goes on from size to size only as long as that pays, and falling short of the score counts as nothing.
         """
-        return self._gain(self.error, self.shrinking, 0, score, rate)[0]
+        return _gain(self._chances(self.error, self.shrinking, 0), self.top - score, rate)[0]
 
-    def worth(self, rate: float) -> float:
+    def worth(self, rate: float, least: float = -math.inf) -> float:
         """Return the score at which it just pays to go on with this learner, at so much for a second.
 
-        Whoever has a higher score already need not pay to see what this learner would bring. With one step left this is
-        Weitzman's reservation price. With more it is the price of a box that is opened in stages ("The Markovian Price
-        of Information", Gupta, Jiang, Scully and Singla, 2019).
+        Whoever has a higher score already need not pay to see what this learner would bring.
         """
-        if self.cap < self.top and self.gain(self.cap, rate) >= 0:
-            return self.cap
-        price = rate * sum(seconds for _, seconds in self.steps)
-        step = max(self.error, price)
-        low = self.top - 2 * step
-        while self.gain(low, rate) < 0:
-            step *= 2
-            low = self.top - 2 * step
-        for _ in range(STEPS):  # the gain falls and is convex, so that Newton's method comes from below
-            gain, chance = self._gain(self.error, self.shrinking, 0, low, rate)
-            if gain <= PRECISION * price:
-                return min(low, self.cap)
-            low += gain / chance
-        high = self.top  # a price that only a miracle would pay for
-        for _ in range(STEPS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.gain(middle, rate) > 0 else (low, middle)
-        return min(low, self.cap)
+        return min(self.reserve(rate, least), self.cap)
 
-    def _gain(
-        self, error: float, shrinking: float | None, place: int, score: float, rate: float
-    ) -> tuple[float, float]:
-        """Return the gain over this score from here on, and the chance to exceed it, which is how fast it falls."""
+    def reserve(self, rate: float, least: float = -math.inf) -> float:
+        """Return what it would be worth if nothing capped it; the search begins at a score that it is at least.
+
+        With one step left this is Weitzman's reservation price. With more it is the price of a box that is opened in
+        stages ("The Markovian Price of Information", Gupta, Jiang, Scully and Singla, 2019). As the gain is that of the
+        best way to go on, each of which has a gain that is linear in score and rate, it is convex in the rate.
+        """
+        chances = self._chances(self.error, self.shrinking, 0)
+        price = rate * sum(seconds for _, seconds in self.steps)
+        room = min(2 * max(self.error, price), self.top - least)
+        while _gain(chances, room, rate)[0] < 0:
+            room *= 2
+        for _ in range(STEPS):  # the gain falls with the score and is convex, so that Newton's method comes from below
+            gain, chance = _gain(chances, room, rate)
+            if gain <= PRECISION * price:
+                return self.top - room
+            room -= gain / chance
+        least = 0.0  # a price that only a miracle would pay for
+        for _ in range(STEPS):
+            middle = (least + room) / 2
+            least, room = (least, middle) if _gain(chances, middle, rate)[0] > 0 else (middle, room)
+        return self.top - room
+
+    def _chances(self, error: float, shrinking: float | None, place: int) -> _Stage | _Last:
+        """Return what may come of a learner from here on: five ways on for each step, and at last all rows."""
         doublings, seconds = self.steps[place]
         mean, spread = self._ahead(error, shrinking, doublings)
         if place == len(self.steps) - 1:
-            exceeding, chance = _exceeding(self.top - score, error, mean, spread)
-            return exceeding - rate * seconds, chance
-        gain, chance = -rate * seconds, 0.0
-        for value, weight in NODES:
+            # Of an option on something whose logarithm is normal (Black and Scholes, 1973), what no score changes.
+            spread = max(spread, LEAST_SPREAD)
+            start = (math.log(error) - mean) / spread
+            return seconds, start, spread, error * math.exp(spread**2 / 2 - mean)
+        ways = []
+        for value in VALUES:
             shrunk = mean + spread * value
             left = min(error * math.exp(-shrunk), LARGEST_ERROR)
-            then, likely = self._gain(left, max(shrunk / doublings, 0.0), place + 1, score, rate)
-            if then > 0:
-                gain += weight * then
-                chance += weight * likely
-        return gain, chance
+            ways.append(self._chances(left, max(shrunk / doublings, 0.0), place + 1))
+        return seconds, ways
 
     def _ahead(self, error: float, shrinking: float | None, doublings: float) -> tuple[float, float]:
         """Return the mean and the spread of how far the error shrinks with so many doublings.
@@ -150,24 +161,26 @@ def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: i
     return Outlook(top, error, shrinking, noise, steps, max(last.train_score, last.valid_score))
 
 
-def _exceeding(room: float, error: float, mean: float, spread: float) -> tuple[float, float]:
-    """Return by how much the shrunk error stays below this room on average, and the chance that it does.
-
-    They are those of an option on something whose logarithm is normal (Black and Scholes, 1973).
-    """
+def _gain(chances: _Stage | _Last, room: float, rate: float) -> tuple[float, float]:
+    """Return the gain over a score with so much room above it, and the chance to exceed it: how fast the gain falls."""
     if room <= 0:
-        return 0.0, 0.0
-    if math.isinf(room):
-        return room, 1.0
-    if not spread:
-        left = room - error * math.exp(-mean)
-        return (left, 1.0) if left > 0 else (0.0, 0.0)
-    ahead = (math.log(room / error) + mean) / spread
-    shrunk = error * math.exp(spread**2 / 2 - mean)
-    chance = _below(ahead)
-    return max(room * chance - shrunk * _below(ahead - spread), 0.0), chance
+        return -rate * chances[0], 0.0
+    return _from(chances, room, math.log(room), rate)
 
 
-def _below(z: float) -> float:
-    """Return the chance that a standard normal variable is below z."""
-    return 0.5 * math.erfc(-z / math.sqrt(2))
+def _from(chances: _Stage | _Last, room: float, log_room: float, rate: float) -> tuple[float, float]:
+    if len(chances) == PAIR:
+        gain, chance = -rate * chances[0], 0.0
+        for way, weight in zip(chances[1], WEIGHTS, strict=True):
+            then, likely = _from(way, room, log_room, rate)
+            if then > 0:
+                gain += weight * then
+                chance += weight * likely
+        return gain, chance
+    seconds, start, spread, shrunk = chances
+    ahead = log_room / spread - start
+    if ahead < FAR:
+        return -rate * seconds, 0.0
+    below = 0.5 * math.erfc(-HALF * ahead)
+    exceeding = room * below - shrunk * 0.5 * math.erfc(HALF * (spread - ahead))
+    return (exceeding if exceeding > 0 else 0.0) - rate * seconds, below

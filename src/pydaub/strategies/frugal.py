@@ -75,6 +75,7 @@ class Frugal(Strategy):
         self._waiting = Ranking()  # by what they will be worth at most before time costs less than the rate below
         self._rate = 0.0
         self._worths: dict[str, float] = {}  # the keys that learners had last
+        self._reserves: dict[str, tuple[float, float]] = {}  # at the rate that the ranking began with, and at its last
         self._unranked: dict[str, None] = {}  # a set that keeps its order
         self._share_of: float | None = None  # what delta is a share of, once that is known
 
@@ -147,15 +148,15 @@ class Frugal(Strategy):
         racing = (score for name, score in self._at_full.items() if name not in self._dropped)
         found, least = None, max(racing, default=-math.inf)
         rate = self._rank()
+        since = (rate / self._rate - 1) / (HEADROOM - 1)
         for most, position in self._waiting:
             if most <= least:
                 break
             name = self.learners[position]
-            outlook = self._outlooks[name]
-            # Some are not worth what another one is: that takes one look, and not a search for their own worth.
-            if outlook.cap <= least or outlook.gain(least, rate) <= 0:
+            dear, cheap = self._reserves[name]
+            if cheap + since * (dear - cheap) <= least:  # no more than that, as a reserve is convex in the rate
                 continue
-            worth = outlook.worth(rate)
+            worth = self._outlooks[name].worth(rate, dear)
             if worth > least:
                 found, least = (name, worth), worth
         return found
@@ -175,7 +176,12 @@ class Frugal(Strategy):
         for name in self._unranked:
             if name not in self._outlooks or name in self._dropped:
                 continue
-            worth = self._outlooks[name].worth(self._rate)
+            outlook = self._outlooks[name]
+            _, before = self._reserves.get(name, (0.0, -math.inf))
+            dear = outlook.reserve(HEADROOM * self._rate, before)
+            cheap = outlook.reserve(self._rate, dear)
+            self._reserves[name] = dear, cheap
+            worth = min(cheap, outlook.cap)
             self._fallen += max(self._worths.get(name, worth) - worth, 0.0)
             self._falls += name in self._worths
             self._worths[name] = worth
@@ -228,6 +234,7 @@ class Frugal(Strategy):
         outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._valid_rows)
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
+        self._reserves.pop(learner, None)
         self._unranked[learner] = None
 
     def _enter(self, learner: str) -> None:
