@@ -118,7 +118,7 @@ def test_the_readmes_figures_are_those_of_the_pages_that_it_names() -> None:
     assert len(rows) == 3
     for strategy, speed_up, mean, worst in rows:
         assert f"| `{strategy}` | {mean} | {worst} | {speed_up}x |" in results
-    recorded = (ROOT / "benchmarks/README.md").read_text().partition("**The one look at even ids**")[2]
+    recorded = (ROOT / "benchmarks/README.md").read_text().partition("**Figures on even ids**")[2]
     pairs = r"^\| .* \| ([\d.]+) times(?: faster)?,(?: loss)? ([\d.]+) % \| ([\d.]+) times, ([\d.]+) % \|$"
     found = re.findall(pairs, readme, flags=re.MULTILINE)
     assert len(found) == 9

@@ -28,6 +28,9 @@ PLACES: Final = (
 )
 
 
+BESIDE_LINE: Final = ((5, -11, "left"), (-5, 6, "right"))  # which rises to the right
+
+
 def draw(path: Path, panels: Mapping[str, Points]) -> None:
     """Draw one panel for each group of data sets; the settings of one strategy are joined by a line."""
     figure = Figure(figsize=(8 * len(panels), 6.5), layout="constrained")
@@ -59,8 +62,9 @@ def draw(path: Path, panels: Mapping[str, Points]) -> None:
 def _label(axes: Axes, points: Points) -> None:
     taken: list[Any] = []
     for name, point in points.items():
-        weight = "bold" if name.startswith(LINE) else "normal"
-        for right, up, side in PLACES:
+        ours = name.startswith(LINE)
+        places = BESIDE_LINE if ours else PLACES
+        for right, up, side in places:
             text = axes.annotate(
                 name.removeprefix(LINE).strip().removeprefix("delta "),
                 point,
@@ -68,10 +72,11 @@ def _label(axes: Axes, points: Points) -> None:
                 textcoords="offset points",
                 ha=side,
                 fontsize=8,
-                weight=weight,
+                weight="bold" if ours else "normal",
             )
             box = text.get_window_extent()
-            if (right, up, side) == PLACES[-1] or not any(box.overlaps(other) for other in taken):
+            free = not any(box.overlaps(other) for other in taken)
+            if free or (not ours and (right, up, side) == places[-1]):
+                taken.append(box)
                 break
-            text.remove()
-        taken.append(box)
+            text.remove()  # a delta without a place is known by those beside it

@@ -8,7 +8,7 @@ its seeds of what the best learner scores with all rows minus what the selected 
 validation score, which full training would select; by test score the loss can therefore be negative. Times are
 recorded ones, of one worker.
 
-Strategies are made by looking at odd ids. Even ids are for one look, at the end.
+Strategies are made by looking at odd ids. Even ids are for a look at the end, when all settings are fixed.
 """
 
 from __future__ import annotations
