@@ -10,8 +10,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from numpy.polynomial.hermite_e import hermegauss
-
 from pydaub.curve import extended
 
 if TYPE_CHECKING:
@@ -36,9 +34,10 @@ LEAST_SECONDS: Final = 1e-3  # what any training costs, so that nothing is free
 
 # Five values that stand for all of a normal variable (Gauss and Hermite), with their weights. With seven the recorded
 # curves say the same; with three they say less.
-_VALUES, _WEIGHTS = hermegauss(5)
-VALUES: Final[list[float]] = _VALUES.tolist()
-WEIGHTS: Final[list[float]] = (_WEIGHTS / _WEIGHTS.sum()).tolist()
+_ROOT = math.sqrt(10)
+_NEAR, _FAR = math.sqrt(5 - _ROOT), math.sqrt(5 + _ROOT)
+VALUES: Final = (-_FAR, -_NEAR, 0.0, _NEAR, _FAR)
+WEIGHTS: Final = ((7 - 2 * _ROOT) / 60, (7 + 2 * _ROOT) / 60, 8 / 15, (7 + 2 * _ROOT) / 60, (7 - 2 * _ROOT) / 60)
 HALF: Final = math.sqrt(0.5)
 FAR: Final = -9.0  # standard deviations: less than a float can add to 1
 
