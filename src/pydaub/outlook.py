@@ -77,12 +77,12 @@ class Outlook:
         """
         return _gain(self._chances(self.error, self.shrinking, 0), self.top - score, rate)[0]
 
-    def worth(self, rate: float, least: float = -math.inf) -> float:
+    def worth(self, rate: float) -> float:
         """Return the score at which it just pays to go on with this learner, at so much for a second.
 
         Whoever has a higher score already need not pay to see what this learner would bring.
         """
-        return min(self.reserve(rate, least), self.cap)
+        return min(self.reserve(rate), self.cap)
 
     def reserve(self, rate: float, least: float = -math.inf) -> float:
         """Return what it would be worth if nothing capped it; the search begins at a score that it is at least.

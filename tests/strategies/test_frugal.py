@@ -141,6 +141,22 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
     return looks
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_guessing_changes_no_decision_even_among_equals(seed: int) -> None:
+    outcomes = smooth(seed).outcomes.items()
+    table = Table({Allocation(f"{a.learner}{twin}", a.size): outcome for twin in "xy" for a, outcome in outcomes})
+    rng, sequences = random.Random(seed), []
+    for chance in (0.0, 0.5, 1.0):
+        strategy, sequence = Frugal(table.learners, SCHEDULE), list[Allocation]()
+        while asked_ := strategy.ask():
+            if rng.random() < chance:
+                list(strategy.forecast())
+            sequence.append(asked_)
+            strategy.tell(asked_, table[asked_])
+        sequences.append(sequence)
+    assert sequences[0] == sequences[1] == sequences[2]
+
+
 def next_of(strategy: Frugal, table: Table, rng: random.Random) -> Allocation | None:
     """Return what is asked after a person may have done something."""
     command = rng.choice(["drop", "restore", "boost", "add", "", "", "", ""])

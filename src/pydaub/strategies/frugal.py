@@ -156,7 +156,7 @@ class Frugal(Strategy):
             dear, cheap = self._reserves[name]
             if cheap + since * (dear - cheap) <= least:  # no more than that, as a reserve is convex in the rate
                 continue
-            worth = self._outlooks[name].worth(rate, dear)
+            worth = self._outlooks[name].worth(rate)
             if worth > least:
                 found, least = (name, worth), worth
         return found
@@ -178,8 +178,8 @@ class Frugal(Strategy):
                 continue
             outlook = self._outlooks[name]
             _, before = self._reserves.get(name, (0.0, -math.inf))
-            dear = outlook.reserve(HEADROOM * self._rate, before)
-            cheap = outlook.reserve(self._rate, dear)
+            # What decides is searched from nothing, so that equal learners are equal to the last digit, whenever it is.
+            dear, cheap = outlook.reserve(HEADROOM * self._rate, before), outlook.reserve(self._rate)
             self._reserves[name] = dear, cheap
             worth = min(cheap, outlook.cap)
             self._fallen += max(self._worths.get(name, worth) - worth, 0.0)
