@@ -101,10 +101,10 @@ class Outlook:
             if gain <= PRECISION * price:
                 return self.top - room
             room -= gain / chance
-        least = 0.0  # a price that only a miracle would pay for
+        too_little = 0.0  # a price that only a miracle would pay for
         for _ in range(STEPS):
-            middle = (least + room) / 2
-            least, room = (least, middle) if _gain(chances, middle, rate)[0] > 0 else (middle, room)
+            middle = (too_little + room) / 2
+            too_little, room = (too_little, middle) if _gain(chances, middle, rate)[0] > 0 else (middle, room)
         return self.top - room
 
     def _chances(self, error: float, shrinking: float | None, place: int) -> _Stage | _Last:
