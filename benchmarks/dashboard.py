@@ -22,7 +22,7 @@ from playwright.sync_api import sync_playwright
 
 from pydaub import Allocation, Elimination, Journal, Measurement, Schedule, Table, TableEngine, run
 from pydaub.dashboard.serving import serve
-from pydaub.steering import Mailbox
+from pydaub.runs.steering import Mailbox
 
 LATE = 100  # outcomes that come in while the page is open
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

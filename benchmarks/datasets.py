@@ -16,10 +16,10 @@ from pathlib import Path
 from pydaub import STRATEGIES, Allocation, Journal, Outcome, Result, Schedule, run
 from pydaub.data import Split, load
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task
+from pydaub.evaluation.evaluate import Task
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
-from pydaub.nursery import Limits
-from pydaub.selection import settings_of
+from pydaub.runs.selection import settings_of
 
 LEAST = 20_000
 

@@ -29,10 +29,10 @@ from sklearn.pipeline import Pipeline
 from pydaub import STRATEGIES, Allocation, Measurement, run
 from pydaub.data import Split, load
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task, changed_parameters
+from pydaub.evaluation.evaluate import Task, changed_parameters
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
-from pydaub.nursery import Limits
-from pydaub.selection import schedule_for, strategy_for
+from pydaub.runs.selection import schedule_for, strategy_for
 
 if TYPE_CHECKING:
     from pydaub import Result

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from pydaub import Allocation
 from pydaub.data import Split, prepare
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task
+from pydaub.evaluation.evaluate import Task
 from pydaub.learners import listed
 
 

@@ -24,7 +24,7 @@ from sklearn.metrics import get_scorer
 from pydaub import Allocation, Daub, Result, Schedule, SerialEngine, Submitted, run
 from pydaub.data import Prepared, load
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task, changed_parameters, evaluate, seed_of, thread_controller
+from pydaub.evaluation.evaluate import Task, changed_parameters, evaluate, seed_of, thread_controller
 from pydaub.learners import portfolio
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import Any
 
 from pydaub import Allocation, Measurement, Schedule
 from pydaub.data import load
-from pydaub.evaluation import Task, evaluate
+from pydaub.evaluation.evaluate import Task, evaluate
+from pydaub.evaluation.reuse import can_go_on
 from pydaub.learners import portfolio
-from pydaub.reuse import can_go_on
 
 
 class Kept:

@@ -21,11 +21,11 @@ import numpy as np
 from pydaub import Allocation, Measurement, Outcome
 from pydaub.data import Prepared, Split, load
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task
+from pydaub.evaluation.evaluate import Task
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
 from pydaub.learners.weka.classifier import WekaClassifier
 from pydaub.learners.weka.table import WEKA
-from pydaub.nursery import Limits
 
 START = """
 import time

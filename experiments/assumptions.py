@@ -17,14 +17,14 @@ from command import shown
 from replays import BOOTSTRAP, grouped, markdown
 
 from pydaub import SlopeBound
-from pydaub.certificate import noise
+from pydaub.runs.certificate import noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from replays import Curves
 
-    from pydaub.curve import Curve
+    from pydaub.algorithm.curve import Curve
 
 BEST: Final = 8  # learners at N; the paper's DAUB gives most rows to as many
 HEADER: Final = (

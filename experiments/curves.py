@@ -31,19 +31,19 @@ from datasets import HERE, data_set, source
 from replays import MEASURED
 
 from pydaub import PAPER_SIZES, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
+from pydaub.algorithm.strategies.rounds import Rounds
 from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.engines.table import COLUMNS, FAILURE_COLUMN, Table
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured, PydaubError
-from pydaub.evaluation import Task
-from pydaub.journal import read
+from pydaub.evaluation.evaluate import Task
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
-from pydaub.nursery import Limits
 from pydaub.records import Evaluated, Event
-from pydaub.runfolder import versions
-from pydaub.selection import settings_of
-from pydaub.strategies.rounds import Rounds
+from pydaub.runs.folder import versions
+from pydaub.runs.journal import read
+from pydaub.runs.selection import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

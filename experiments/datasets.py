@@ -28,8 +28,8 @@ import pyarrow.parquet as pq
 from published import LIBSVM, ROWS, TARGET, File, checksum, download, draw, from_openml, read_rows, verify
 
 from pydaub.data import read
-from pydaub.data.openml import PREFIX
-from pydaub.data.synthetic import PAPER_ROWS
+from pydaub.data.formats.openml import PREFIX
+from pydaub.data.formats.synthetic import PAPER_ROWS
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from command import drawn
 
-from pydaub.plots import curves_of_leaders
+from pydaub.views.plots import curves_of_leaders
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from command import drawn
 
-from pydaub.plots import rows_allocated
+from pydaub.views.plots import rows_allocated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

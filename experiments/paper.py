@@ -21,8 +21,8 @@ from replays import MEASURED, Curves, all_curves
 from results import write
 
 from pydaub import Allocation, Failure, Measurement
+from pydaub.algorithm.curve import extended
 from pydaub.cli.units import seconds
-from pydaub.curve import extended
 from pydaub.errors import InputError, PydaubError
 from pydaub.learners.weka.jar import obstacle
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub import STRATEGIES, Allocation, Daub, Measurement, Result, Schedule, SlopeBound, Strategy, run
-from pydaub.curve import Curve
+from pydaub.algorithm.curve import Curve
 from pydaub.engines.table import Table, TableEngine
 from pydaub.errors import InputError
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from faults import wait_until
-from pydaub.engines.ray import GUARDED
+from pydaub.engines.cluster.ray import GUARDED
 
 APART = "PYDAUB_RAY_TESTS"  # set in the process that runs them: to 1 if it runs them all
 MISSING = find_spec("ray") is None

@@ -12,17 +12,9 @@ import pydaub
 def test_the_public_names_are_those_listed() -> None:
     helpers = {"annotations", "import_module", "Any", "TYPE_CHECKING"}
     public = {name for name in vars(pydaub) if not name.startswith("_")} - helpers
-    modules = {module.name for module in pkgutil.iter_modules(pydaub.__path__)} - {"run"}
+    modules = {module.name for module in pkgutil.iter_modules(pydaub.__path__)}
     assert public - modules | {"DaubSearch", "WekaClassifier"} == set(pydaub.__all__)
     assert sorted(pydaub.__all__, key=str.lower) == sorted(set(pydaub.__all__), key=str.lower)
-
-
-def test_run_is_the_function_however_it_is_imported() -> None:
-    """A module and a function of one name: the function is what `pydaub.run` must be."""
-    code = (
-        "import pydaub.run; import pydaub.cli; from pydaub import run; assert callable(run); assert pydaub.run is run"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_importing_needs_the_standard_library_alone() -> None:

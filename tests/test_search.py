@@ -34,7 +34,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from pydaub import AllLearnersFailed, Evaluated, InputError, JournalMismatch, NothingMeasured
-from pydaub.journal import read
+from pydaub.runs.journal import read
 from pydaub.search import DaubSearch
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from benchmarks.lcdb.curves import Task
-    from pydaub.strategies import Strategy
+    from pydaub.algorithm.strategies import Strategy
 
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
 

@@ -14,15 +14,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 from pydaub import Allocation, Failure, Schedule
-from pydaub.strategies.base import Strategy
-from pydaub.strategies.rounds import Rounds
+from pydaub.algorithm.strategies.base import Strategy
+from pydaub.algorithm.strategies.rounds import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from benchmarks.lcdb.curves import Task
     from pydaub import Outcome
-    from pydaub.strategies.base import Ranking
+    from pydaub.algorithm.strategies.base import Ranking
 
 PRUNED_FROM: Final = 3  # points: the package trusts no slope before
 FITTED_FROM: Final = 4  # points: as many as the fitted curve has parameters

@@ -9,8 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pydaub.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
-from pydaub.curve import Curve
+from pydaub.algorithm.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
+from pydaub.algorithm.curve import Curve
+from pydaub.algorithm.schedule import PAPER_SIZES, Schedule
+from pydaub.algorithm.strategies import STRATEGIES, Daub, Elimination, Frugal, Full, Halving, Strategy, Subset
 from pydaub.engines import Engine, SerialEngine, Table, TableEngine
 from pydaub.errors import (
     AllLearnersFailed,
@@ -26,7 +28,6 @@ from pydaub.errors import (
     PydaubError,
     RefusedAllocation,
 )
-from pydaub.journal import Journal
 from pydaub.records import (
     Allocation,
     Asked,
@@ -39,9 +40,8 @@ from pydaub.records import (
     Stopped,
     Submitted,
 )
-from pydaub.run import Result, Step, run
-from pydaub.schedule import PAPER_SIZES, Schedule
-from pydaub.strategies import STRATEGIES, Daub, Elimination, Frugal, Full, Halving, Strategy, Subset
+from pydaub.runs.journal import Journal
+from pydaub.runs.loop import Result, Step, run
 
 if TYPE_CHECKING:
     from pydaub.learners.weka.classifier import WekaClassifier

@@ -21,21 +21,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from pydaub.algorithm.strategies import DEFAULT
+from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.processes import cores
 from pydaub.errors import InputError
-from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
+from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
-from pydaub.nursery import Limits
 from pydaub.records import Evaluated, Event, Failure, Measurement
-from pydaub.report import Report
-from pydaub.selection import Selection, Where, schedule_for, select, strategy_for
-from pydaub.strategies import DEFAULT
+from pydaub.runs.selection import Selection, Where, schedule_for, select, strategy_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pydaub.run import Step
+    from pydaub.runs.loop import Step
 
 
 TOO_FEW = 2  # rows: one to train on and one to validate on

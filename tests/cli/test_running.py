@@ -33,7 +33,7 @@ from cli.commands import (
     written,
 )
 from pydaub.data import Prepared
-from pydaub.runfolder import RunFolder
+from pydaub.runs.folder import RunFolder
 
 KEYS = {
     "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.commands import alive, call, numbers, refused, started, wait_until, written
-from pydaub.journal import read
 from pydaub.records import Evaluated, Steered, Submitted
+from pydaub.runs.journal import read
 
 LEARNERS = """
 import sys

@@ -28,7 +28,7 @@ from pydaub import (
 )
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task
+from pydaub.evaluation.evaluate import Task
 from pydaub.learners import Learner
 from ray_here import cluster, needs_ray
 from tables import collected
@@ -55,7 +55,7 @@ def task() -> Task:
 
 def on_ray(folder: Path) -> Engine:
     """Return an engine on a cluster of two nodes with a CPU each."""
-    from pydaub.engines.ray import RayEngine  # noqa: PLC0415  # it may not be installed
+    from pydaub.engines.cluster.ray import RayEngine  # noqa: PLC0415  # it may not be installed
 
     cluster(2)
     return RayEngine(task(), folder)

@@ -70,13 +70,13 @@ def driven(
 def test_every_strategy_in_the_folder_is_known_by_name() -> None:
     found = set()
     for module in pkgutil.iter_modules(strategies.__path__):
-        for value in vars(import_module(f"pydaub.strategies.{module.name}")).values():
+        for value in vars(import_module(f"pydaub.algorithm.strategies.{module.name}")).values():
             if inspect.isclass(value) and issubclass(value, Strategy) and value.__module__.endswith(module.name):
                 found.add(value)
-    shared = {Strategy, import_module("pydaub.strategies.rounds").Rounds}
+    shared = {Strategy, import_module("pydaub.algorithm.strategies.rounds").Rounds}
     assert found - shared == set(STRATEGIES.values())
     for name, kind in STRATEGIES.items():
-        assert kind.__module__ == f"pydaub.strategies.{name}"
+        assert kind.__module__ == f"pydaub.algorithm.strategies.{name}"
         assert kind(["a"], SCHEDULE).settings["strategy"] == name
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from dashboard.pages import finished, needs_dashboard
 from pydaub.dashboard.following import Following
-from pydaub.journal import read
-from pydaub.story import Story
+from pydaub.runs.journal import read
+from pydaub.views.story import Story
 
 pytestmark = needs_dashboard
 

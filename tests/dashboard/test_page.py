@@ -14,8 +14,8 @@ import pytest
 
 from cli.commands import numbers, started, wait_until, written
 from dashboard.pages import finished, needs_dashboard, watched
-from pydaub.journal import read
 from pydaub.records import Evaluated, Steered
+from pydaub.runs.journal import read
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive a browser")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

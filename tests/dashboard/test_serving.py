@@ -12,7 +12,7 @@ import pytest
 
 from cli.commands import call, gated, numbers, refused, started, wait_until, written
 from dashboard.pages import finished, needs_dashboard
-from pydaub.journal import is_held
+from pydaub.runs.journal import is_held
 
 httpx = pytest.importorskip("httpx", reason="needs httpx to ask the page")
 pytestmark = needs_dashboard

@@ -37,13 +37,13 @@ from pydaub import (
 )
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine, fit_in_worker
-from pydaub.evaluation import Task
-from pydaub.journal import read
+from pydaub.evaluation.evaluate import Task
+from pydaub.evaluation.workbench import Workbench
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
-from pydaub.nursery import Limits
 from pydaub.records import Evaluated
-from pydaub.selection import Where, select
-from pydaub.workbench import Workbench
+from pydaub.runs.journal import read
+from pydaub.runs.selection import Where, select
 from tables import collected
 
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")

@@ -18,8 +18,8 @@ from replays import Curves
 from pydaub import Allocation, Daub, Failure, Full, Measurement, Outcome, Schedule, run
 from pydaub.engines.table import Table, TableEngine
 from pydaub.errors import InputError
-from pydaub.journal import read
 from pydaub.records import Evaluated
+from pydaub.runs.journal import read
 
 SCRIPT = Path(__file__).parents[2] / "experiments" / "curves.py"
 QUICK = Wanted("parity", "tree,naive-bayes-bernoulli", full_size=1500)

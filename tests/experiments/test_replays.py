@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from replays import METHODS, Curves, all_curves, common, grouped, largest
 
 from pydaub import Allocation, Measurement
-from pydaub.curve import Curve
+from pydaub.algorithm.curve import Curve
 from pydaub.engines.table import Table
 from pydaub.errors import InputError
 

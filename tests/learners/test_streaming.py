@@ -16,10 +16,10 @@ from pydaub.data import prepare
 from pydaub.data.prepared import Prepared
 from pydaub.data.schema import Schema
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task
+from pydaub.evaluation.evaluate import Task
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
 from pydaub.learners.streaming import StreamedClassifier
-from pydaub.nursery import Limits
 from tables import collected
 
 X, y = make_classification(2000, 10, n_informative=6, class_sep=1.5, random_state=0)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from pydaub import __version__
+from pydaub.algorithm.strategies import DEFAULT, STRATEGIES
 from pydaub.errors import AllLearnersFailed, ClusterLost, FitFailed, NothingMeasured, PydaubError
-from pydaub.strategies import DEFAULT, STRATEGIES
-from pydaub.terminal import plain
+from pydaub.views.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

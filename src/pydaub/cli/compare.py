@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from pydaub.algorithm.strategies import STRATEGIES
 from pydaub.cli.app import app
 from pydaub.cli.running import Delta, Jobs, Json, Memory, Quiet, Timeout, WekaJar, options
 from pydaub.errors import InputError
-from pydaub.strategies import STRATEGIES
 
 
 @app.command()
@@ -45,7 +45,7 @@ def compare(  # noqa: PLR0913  # a command line may have many options
     An allocation that several strategies ask for is trained once and counted for each.
     """
     from pydaub.cli.session import compared
-    from pydaub.runfolder import Request
+    from pydaub.runs.folder import Request
 
     names = [name.strip() for name in strategies.split(",") if name.strip()]
     for name in names:

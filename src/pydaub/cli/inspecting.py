@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from pydaub.certificate import certificate, proportional
 from pydaub.cli.app import app, complain
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.cli.running import Json, Task, WekaJar
 from pydaub.errors import InputError, one_line
-from pydaub.journal import read
-from pydaub.terminal import console, print_learners, print_lines, print_run
-from pydaub.view import result_of
+from pydaub.runs.certificate import certificate, proportional
+from pydaub.runs.journal import read
+from pydaub.views.terminal import console, print_learners, print_lines, print_run
+from pydaub.views.view import result_of
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run.")]
 
@@ -26,8 +26,8 @@ Folder = Annotated[Path, typer.Argument(help="The folder of a run.")]
 @app.command()
 def show(folder: Folder, *, as_json: Json = False) -> None:
     """Show a run that has ended, was killed, or is still going on."""
-    from pydaub.journal import JOURNAL
-    from pydaub.runfolder import RunFolder
+    from pydaub.runs.folder import RunFolder
+    from pydaub.runs.journal import JOURNAL
 
     opened = RunFolder(folder)
     if not opened.journal.exists():
@@ -64,10 +64,10 @@ def predict(  # noqa: PLR0913  # a command line may have many options
     weka_jar: WekaJar = None,
 ) -> None:
     """Predict new rows with the learner that a run selected."""
-    from pydaub import saving
     from pydaub.data import new_rows
     from pydaub.learners.weka.jar import use_jar
-    from pydaub.runfolder import RunFolder
+    from pydaub.runs import saving
+    from pydaub.runs.folder import RunFolder
 
     opened = RunFolder(folder)
     schema = opened.schema()

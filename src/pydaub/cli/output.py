@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydaub.records import Failure, Measurement
 
 if TYPE_CHECKING:
-    from pydaub.run import Result, Step
-    from pydaub.strategies import Strategy
+    from pydaub.algorithm.strategies import Strategy
+    from pydaub.runs.loop import Result, Step
 
 
 def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:

@@ -42,8 +42,8 @@ def prepare(  # noqa: PLR0913  # a command line may have many options
     """
     import pyarrow as pa
 
-    from pydaub.data.external import Wanted, prepare_out_of_core
-    from pydaub.proc import status
+    from pydaub.data.outofcore.external import Wanted, prepare_out_of_core
+    from pydaub.isolation.proc import status
 
     pa.set_memory_pool(pa.system_memory_pool())  # others keep what is freed
     most = bytes_of(memory, "--memory") or 0

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pydaub.bounds import NonIncreasing, SlopeBound
+from pydaub.algorithm.bounds import NonIncreasing, SlopeBound
+from pydaub.algorithm.schedule import PAPER_RATIO, PAPER_SIZES, Schedule
+from pydaub.algorithm.strategies import STRATEGIES, Strategy
 from pydaub.cli.app import StrategyName, app, complain
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.cli.running import Delta  # noqa: TC001  # typer reads the annotations
 from pydaub.engines import Table, TableEngine
 from pydaub.errors import AllLearnersFailed, InputError
-from pydaub.journal import Journal
 from pydaub.records import parsed
-from pydaub.run import run
-from pydaub.schedule import PAPER_RATIO, PAPER_SIZES, Schedule
-from pydaub.strategies import STRATEGIES, Strategy
-from pydaub.summary import counted
-from pydaub.terminal import console, print_comparison, print_result
+from pydaub.runs.journal import Journal
+from pydaub.runs.loop import run
+from pydaub.views.summary import counted
+from pydaub.views.terminal import console, print_comparison, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

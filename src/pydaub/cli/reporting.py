@@ -9,11 +9,11 @@ import typer
 
 from pydaub.cli.app import app
 from pydaub.errors import InputError
-from pydaub.journal import is_held, read
+from pydaub.runs.journal import is_held, read
 
 if TYPE_CHECKING:
     from pydaub.records import Event
-    from pydaub.runfolder import RunFolder
+    from pydaub.runs.folder import RunFolder
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a run: going on, ended or killed.")]
 
@@ -26,8 +26,8 @@ def plot(
     out: Annotated[Path | None, typer.Option(help="Where to write.  [default: RUN/plots]")] = None,
 ) -> None:
     """Draw a run: the paper's Figures 1 and 2, and all learning curves."""
-    from pydaub.plots import FORMATS, draw_story
-    from pydaub.story import Story
+    from pydaub.views.plots import FORMATS, draw_story
+    from pydaub.views.story import Story
 
     opened, events = journalled(folder)
     story = Story(opened.score_rows).take_all(events)
@@ -48,7 +48,7 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Where to write.  [default: RUN/report.html]")] = None,
 ) -> None:
     """Write a run as one HTML file that needs nothing else: to keep, or to mail."""
-    from pydaub.report import Report
+    from pydaub.dashboard.report import Report
 
     opened, events = journalled(folder)
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
@@ -64,8 +64,8 @@ def report(
 
 def journalled(folder: Path) -> tuple[RunFolder, list[Event]]:
     """Return the folder of a run and what has happened in it."""
-    from pydaub.journal import JOURNAL
-    from pydaub.runfolder import RunFolder
+    from pydaub.runs.folder import RunFolder
+    from pydaub.runs.journal import JOURNAL
 
     opened = RunFolder(folder)
     if not opened.journal.exists():

@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913  # a command line may have many options
 ) -> None:
     """Find the best learner for a file."""
     from pydaub.cli.session import start
-    from pydaub.runfolder import Request
+    from pydaub.runs.folder import Request
 
     request = Request(
         data=data,

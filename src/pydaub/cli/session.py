@@ -12,32 +12,32 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pydaub import saving
 from pydaub.cli.app import complain, leave_on_termination
 from pydaub.cli.output import as_json
 from pydaub.cli.watch import check_dashboard, open_page
-from pydaub.data.synthetic import PAPER_ROWS
+from pydaub.data.formats.synthetic import PAPER_ROWS
 from pydaub.engines.processes import ProcessEngine, available_memory, check_limits, cores
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
-from pydaub.evaluation import Task, check_scoring_fits, check_scoring_name
-from pydaub.journal import JOURNAL, Journal, read
+from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, use_jar
-from pydaub.nursery import Limits
 from pydaub.records import Evaluated
-from pydaub.run import Result, run
-from pydaub.runfolder import Request, RunFolder, check_unused, new_path, versions
-from pydaub.selection import ENGINES, Selection, Where, schedule_for, select, settings_of, strategy_for
-from pydaub.summary import counted
-from pydaub.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
-from pydaub.view import Picture
+from pydaub.runs import saving
+from pydaub.runs.folder import Request, RunFolder, check_unused, new_path, versions
+from pydaub.runs.journal import JOURNAL, Journal, read
+from pydaub.runs.loop import Result, run
+from pydaub.runs.selection import ENGINES, Selection, Where, schedule_for, select, settings_of, strategy_for
+from pydaub.views.summary import counted
+from pydaub.views.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
+from pydaub.views.view import Picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pydaub.algorithm.strategies import Strategy
     from pydaub.data import Prepared
     from pydaub.records import Allocation, Outcome
-    from pydaub.strategies import Strategy
 
 COLUMNS_SHOWN = 60
 DEMO_ROWS = 24_000  # about a minute on two cores
@@ -239,7 +239,7 @@ def _check(request: Request, options: Options) -> None:
     """Refuse at the door what would fail later. A cluster is connected to here, before a folder is made."""
     check_limits(options.limits)
     if options.where(Path()).on_cluster:
-        from pydaub.engines.ray import connect  # as late as that: it may not be wanted
+        from pydaub.engines.cluster.ray import connect  # as late as that: it may not be wanted
 
         connect(options.address, options.jobs)
         if options.address == "local" and not options.quiet:

@@ -10,10 +10,10 @@ import typer
 
 from pydaub.cli.app import app
 from pydaub.errors import InputError
-from pydaub.journal import JOURNAL, is_held, read
 from pydaub.records import COMMANDS, Selected
-from pydaub.steering import STEERING, Mailbox
-from pydaub.terminal import console, print_lines
+from pydaub.runs.journal import JOURNAL, is_held, read
+from pydaub.runs.steering import STEERING, Mailbox
+from pydaub.views.terminal import console, print_lines
 
 Command = StrEnum("Command", [(name, name) for name in COMMANDS])  # type: ignore[misc]  # one list for all
 

@@ -29,8 +29,8 @@ def watch(
     """Show a run on a live page, and steer it from there. Ctrl-C ends the page, never the run."""
     check_dashboard()
     from pydaub.dashboard.serving import serve
-    from pydaub.runfolder import RunFolder
-    from pydaub.steering import STEERING, Mailbox
+    from pydaub.runs.folder import RunFolder
+    from pydaub.runs.steering import STEERING, Mailbox
 
     opened = RunFolder(folder)
 

@@ -21,8 +21,8 @@ from starlette.routing import Route
 
 from pydaub.dashboard.page import assembled
 from pydaub.errors import InputError
-from pydaub.journal import is_held
 from pydaub.records import COMMANDS
+from pydaub.runs.journal import is_held
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from pydaub.dashboard.following import Following
-    from pydaub.steering import Mailbox
+    from pydaub.runs.steering import Mailbox
 
 LOOK_SECONDS: Final = 0.25  # how often the journal is looked at, and the page told
 BEHIND: Final = 40  # messages that a slow viewer may leave unread before it is told everything anew

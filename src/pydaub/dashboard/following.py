@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pydaub.errors import PydaubError
-from pydaub.journal import MAGIC, is_held
 from pydaub.records import from_json
-from pydaub.story import Story
+from pydaub.runs.journal import MAGIC, is_held
+from pydaub.views.story import Story
 
 if TYPE_CHECKING:
     from pathlib import Path

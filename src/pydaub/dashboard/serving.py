@@ -20,13 +20,13 @@ import uvicorn
 from pydaub.dashboard.app import Dashboard, run_title
 from pydaub.dashboard.following import Following
 from pydaub.errors import InputError
-from pydaub.journal import is_held
+from pydaub.runs.journal import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pydaub.steering import Mailbox
+    from pydaub.runs.steering import Mailbox
 
 HIGHEST_PORT: Final = 65_535
 LOOPBACK: Final = "127.0.0.1"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from pydaub.data.formats.source import listed
 from pydaub.data.prepared import Part, Prepared
 from pydaub.data.schema import Schema
-from pydaub.data.source import listed
 from pydaub.data.split import Split, by_fraction, by_groups, by_time, shuffled
 from pydaub.data.target import Target, encoded
 from pydaub.errors import InputError

@@ -10,10 +10,10 @@ import pandas as pd
 from scipy import sparse
 
 from pydaub.data.columns import FALSE, TRUE, is_number, parsed_dates
-from pydaub.data.files import read
+from pydaub.data.formats.files import read
+from pydaub.data.formats.source import checked_names, listed
 from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
 from pydaub.data.schema import Column
-from pydaub.data.source import checked_names, listed
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from pydaub.data.formats.source import listed
 from pydaub.data.schema import KINDS, Column, Kind, Task
-from pydaub.data.source import listed
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import pandas as pd
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import NUMBERS, TEXTS, laid_out, refuse_infinite, text_names
 from pydaub.data.columns import group_codes, infer_columns, times
-from pydaub.data.files import read
+from pydaub.data.formats.files import read
+from pydaub.data.formats.source import listed
 from pydaub.data.prepared import ABOUT, Prepared
 from pydaub.data.rows import SparseRows
 from pydaub.data.schema import LEFT_OUT
-from pydaub.data.source import listed
 from pydaub.data.split import Split
 from pydaub.data.target import whole_labels
 from pydaub.errors import InputError
@@ -25,8 +25,8 @@ from pydaub.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pydaub.data.formats.source import Source
     from pydaub.data.schema import Kind, Task
-    from pydaub.data.source import Source
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

@@ -11,9 +11,9 @@ from scipy import sparse
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import refuse_infinite
 from pydaub.data.columns import given_columns, group_codes, series, times
+from pydaub.data.formats.source import checked_names, listed
 from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
 from pydaub.data.schema import Column
-from pydaub.data.source import checked_names, listed
 from pydaub.data.split import Split
 from pydaub.errors import InputError
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from pydaub.data.columns import infer_task, is_date, is_number
+from pydaub.data.formats.source import listed
 from pydaub.data.schema import Task
-from pydaub.data.source import listed
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydaub.errors import InputError, ProtocolError, RefusedAllocation
-from pydaub.nursery import Ended, Limits, Nursery
+from pydaub.evaluation.reuse import can_go_on
+from pydaub.evaluation.workbench import Workbench
+from pydaub.isolation.nursery import Ended, Limits, Nursery
+from pydaub.isolation.server import tells_of_memory
 from pydaub.records import Allocation, Failure, Outcome, outcome_from_json, whole
-from pydaub.reuse import can_go_on
-from pydaub.workbench import Workbench
-from pydaub.worker import tells_of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydaub.evaluation import Task
+    from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
 
 # Imported once by the server that workers are forked from; what a learner needs beyond that it imports itself.
-PRELOAD: Final = ("pydaub.workbench", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network")
-LAST: Final = "pydaub.evaluation:thread_controller"  # once all libraries with threads are there
+PRELOAD: Final = ("pydaub.evaluation.workbench", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network")
+LAST: Final = "pydaub.evaluation.evaluate:thread_controller"  # once all libraries with threads are there
 NO_LIMITS: Final = Limits()
 MOST: Final = 1e18  # of seconds or bytes: what the system's own limits take
 
@@ -56,7 +56,7 @@ class ProcessEngine:
         if self._workers < 1:
             raise InputError(f"`workers` must be at least 1, got {workers}.")
         check_limits(limits)
-        self._open(task, folder, limits, Nursery("pydaub.workbench:evaluate_at", preload(task)))
+        self._open(task, folder, limits, Nursery("pydaub.evaluation.workbench:evaluate_at", preload(task)))
 
     def _open(self, task: Task, folder: Path, limits: Limits, nursery: Supervisor) -> None:
         self._task, self._limits = task, limits
@@ -161,7 +161,7 @@ class ProcessEngine:
 
 def fit_in_worker(bench: Workbench, arguments: dict[str, Any], limits: Limits = NO_LIMITS) -> Failure | None:
     """Call `workbench.fit_at` in a process of its own; return why it failed, if it did."""
-    nursery = Nursery("pydaub.workbench:fit_at", PRELOAD)
+    nursery = Nursery("pydaub.evaluation.workbench:fit_at", PRELOAD)
     try:
         nursery.begin({"folder": str(bench.folder), **arguments}, limits)
         ended = nursery.wait()

@@ -27,7 +27,7 @@ import pydaub
 from pydaub import Allocation, Measurement, saving
 from pydaub.data import load, prepare
 from pydaub.errors import InputError
-from pydaub.evaluation import Task, evaluate
+from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.learners import Learner
 from pydaub.learners.weka.classifier import WekaClassifier
 from pydaub.learners.weka.jar import VARIABLE, jar

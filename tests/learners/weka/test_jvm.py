@@ -11,14 +11,14 @@ import pytest
 
 from faulty import InTheJvm
 from pydaub import Allocation, Failure, Measurement, Outcome
-from pydaub.child import MEMORY_VARIABLE
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task
+from pydaub.evaluation.evaluate import Task
+from pydaub.isolation.child import MEMORY_VARIABLE
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.learners.weka import jvm
 from pydaub.learners.weka.classifier import WekaClassifier
-from pydaub.nursery import Limits
 from tables import collected
 from weka_here import needs_weka
 

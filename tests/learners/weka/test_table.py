@@ -14,11 +14,11 @@ from pydaub import Allocation, Failure, InputError, Measurement
 from pydaub.data import Prepared, load, prepare
 from pydaub.data.schema import Column, Schema
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation import Task
+from pydaub.evaluation.evaluate import Task
+from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
 from pydaub.learners.weka.jar import VARIABLE, obstacle
 from pydaub.learners.weka.table import WEKA
-from pydaub.nursery import Limits
 from tables import collected
 from weka_here import needs_old_weka, needs_weka, newer_weka
 

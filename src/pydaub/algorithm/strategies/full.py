@@ -1,0 +1,13 @@
+"""Train everything on everything: what the paper compares with."""
+
+from __future__ import annotations
+
+from pydaub.algorithm.strategies.rounds import Rounds
+
+
+class Full(Rounds):
+    """Every learner gets all rows, and the best validation score wins: optimal, at the highest cost."""
+
+    @staticmethod
+    def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return sizes[-1:]

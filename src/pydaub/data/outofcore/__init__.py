@@ -1,0 +1,1 @@
+"""How is data larger than memory prepared? Only `prepare_out_of_core` needs these modules."""

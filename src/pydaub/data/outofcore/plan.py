@@ -1,0 +1,79 @@
+"""Where each row of a file goes that is larger than memory: computed from a survey and a seed, not stored."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from pydaub.data.outofcore.permutation import Permutation
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from pydaub.data.outofcore.survey import Survey
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+BUCKET_SHARE: Final = 1 / 5  # of the memory: a bucket is held twice for a moment
+MOST_BUCKETS: Final = 500  # files that are open at a time
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where rows go: how many of each class validate, the order of each class, and how many buckets there are."""
+
+    found: Survey
+    valid: tuple[int, ...]
+    orders: tuple[Permutation, ...]
+    offsets: Array
+    buckets: int
+
+    @classmethod
+    def of(cls, found: Survey, *, fraction: float, most_valid: int, seed: int, memory: int) -> Plan:
+        """Return the plan for this survey: a fraction validates, but no more rows than `most_valid`."""
+        counts = np.array(found.counts)
+        rows = int(counts.sum())
+        share = min(most_valid, round(fraction * rows)) / rows
+        valid = np.minimum(np.floor(share * counts + 0.5).astype(np.int64), counts - 1)
+        if not valid.sum() and rows > 1:
+            valid[np.argmax(counts)] = 1
+        if rows < 2 or not valid.sum():  # noqa: PLR2004  # one for each side
+            raise InputError(f"The data must have rows for training and for validation, got {rows}.")
+        size = (found.row_bytes + 16) * (rows - int(valid.sum()))
+        buckets = max(1, math.ceil(size / (BUCKET_SHARE * memory)))
+        if buckets > MOST_BUCKETS:
+            least = size / MOST_BUCKETS / BUCKET_SHARE / 2**20
+            raise InputError(
+                f"`memory` must be at least {least:,.0f} MB for {size / 1e9:,.0f} GB of rows,"
+                f" got {memory / 2**20:,.0f} MB."
+            )
+        seeds = np.random.SeedSequence(seed).spawn(len(counts) + 1)
+        orders = tuple(
+            Permutation(int(count), seed.generate_state(4).tolist())
+            for count, seed in zip(counts, seeds[1:], strict=True)
+        )
+        offsets = np.random.default_rng(seeds[0]).random(len(counts))
+        return cls(found, tuple(valid.tolist()), orders, offsets, buckets)
+
+    def keys(self, codes: Array, before: Array) -> Array:
+        """Return each row's key; -inf where it validates. `before` are the rows of each class in earlier blocks."""
+        keys = np.empty(len(codes))
+        if not len(codes):
+            return keys
+        by_class = np.argsort(codes, kind="stable")
+        present, starts = np.unique(codes[by_class], return_index=True)
+        for code, mine in zip(present, np.split(by_class, starts[1:]), strict=True):
+            ranks = self.orders[code](np.arange(before[code], before[code] + len(mine))) - self.valid[code]
+            found = (ranks + self.offsets[code]) / (self.found.counts[code] - self.valid[code])
+            if len(self.found.counts) > 1:
+                found[ranks == 0] = -1 / (2 + code)  # one of each class comes first of all, below every other key
+            found[ranks < 0] = -np.inf
+            keys[mine] = found
+        return keys
+
+    @property
+    def train_size(self) -> int:
+        """How many rows train."""
+        return sum(self.found.counts) - sum(self.valid)

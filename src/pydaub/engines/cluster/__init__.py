@@ -1,0 +1,1 @@
+"""How are evaluations run on a Ray cluster? The only package that imports Ray."""

@@ -1,0 +1,1 @@
+"""What does training a learner on a sample give?"""

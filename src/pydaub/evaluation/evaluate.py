@@ -1,0 +1,330 @@
+"""evaluate(task, allocation) -> outcome: take the sample, fit the learner, score it."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cache
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from sklearn import config_context, get_config
+from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import ThreadpoolController
+
+from pydaub.data import Sample
+from pydaub.errors import InputError, one_line
+from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics
+from pydaub.evaluation.reuse import Memory, fit_again
+from pydaub.records import Allocation, Failure, Measurement, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pydaub.data import Prepared
+    from pydaub.learners import Learner
+
+# The names by which learners know how many threads they may use; None means one to scikit-learn, all to the others.
+THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that an evaluation needs.
+
+    `scoring` is a scorer of scikit-learn, its name, or None for the learner's own `score`. With `cv` (a number of
+    folds or a splitter) the sample is scored by cross-validation, otherwise on the validation rows. `weighted` says
+    whether sample weights go to "fit", to "score", or to both. With `reuse` a learner may start from what it learned on
+    a smaller sample.
+    """
+
+    data: Prepared
+    learners: Mapping[str, Learner]
+    scoring: str | Callable[..., float] | None = None
+    cv: Any = None
+    metrics: bool = True
+    seed: int = 0
+    reuse: bool = True
+    weighted: frozenset[str] = frozenset({"fit"})
+    threads: int = 1
+    config: Mapping[str, Any] = field(default_factory=get_config)  # scikit-learn's, which does not travel by itself
+
+    def unrouted(self) -> Task:
+        """Return the task with weights given to `fit` as they were before scikit-learn routed them."""
+        return replace(self, config={**self.config, "enable_metadata_routing": False})
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An outcome, and the fitted learner where there is one."""
+
+    outcome: Outcome
+    fitted: Any = None
+
+
+def check_scoring_name(scoring: str) -> None:
+    """Refuse what is no scorer of scikit-learn, and name some that are near."""
+    names = get_scorer_names()
+    if scoring not in names:
+        near = get_close_matches(scoring, names, n=3, cutoff=0.4)
+        advice = f"Did you mean {' or '.join(near)}?" if near else "sklearn.metrics.get_scorer_names() lists them."
+        raise InputError(f"`scoring` must be a scorer of scikit-learn, got {scoring!r}. {advice}")
+
+
+def check_scoring_fits(data: Prepared, scoring: str) -> None:
+    """Refuse a scorer that cannot score this target, before every learner fails by it."""
+    sample = data.train(data.full_size)
+    scored = data.valid() if data.valid_size else sample
+    dummy = DummyClassifier() if data.schema.task == "classification" else DummyRegressor()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _finite(
+                get_scorer(scoring)(
+                    dummy.fit(np.zeros((len(sample.y), 1)), sample.y), np.zeros((len(scored.y), 1)), scored.y
+                )
+            )
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}: {one_line(error)} Choose another."
+        ) from None
+
+
+def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -> Evaluation:
+    """Return what the learner makes of the allocation. Whatever it does wrong is a `Failure`."""
+    began = time.perf_counter()
+    try:
+        with _surroundings(task, allocation):
+            if task.cv is None:
+                measured, fitted = _validated(task, allocation, memory)
+            else:
+                measured, fitted = _cross_validated(task, allocation), None
+        train, valid, metrics = measured
+        return Evaluation(Measurement(train, valid, time.perf_counter() - began, metrics), fitted)
+    except MemoryError as error:
+        failure = Failure("memory", f"MemoryError: {error}", time.perf_counter() - began)
+    except Exception as error:  # noqa: BLE001  # a learner may raise anything
+        failure = Failure("error", one_line(error), time.perf_counter() - began)
+    return Evaluation(failure)
+
+
+def fitted_on(task: Task, allocation: Allocation, *, with_validation: bool = False) -> Any:
+    """Return the learner fitted on an allocation, or, at its full size, on the validation rows too."""
+    with _surroundings(task, allocation):
+        sample = task.data.train(allocation.size)
+        if with_validation and task.data.valid_size:
+            sample = _joined(sample, task.data.valid())
+        return _handed_over(task, allocation, _fitted(task, allocation, sample, None))
+
+
+def seed_of(task: Task, allocation: Allocation) -> int:
+    """Return the seed of an evaluation: a function of the run's seed, the learner and the size, and nothing else."""
+    text = f"{task.seed}/{allocation.learner}/{allocation.size}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big") >> 1
+
+
+@contextmanager
+def _surroundings(task: Task, allocation: Allocation) -> Iterator[None]:
+    """Have the threads, the chance and the settings of the task, and leave those of the process as they were."""
+    seed = seed_of(task, allocation)
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # learners may use the global one
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        with (
+            thread_controller().limit(limits=task.threads),
+            config_context(**task.config),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")  # an MLP that has not converged is still measured
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+
+
+@cache
+def thread_controller() -> ThreadpoolController:
+    """Return the one controller of this process: looking for the libraries takes longer than a small fit."""
+    return ThreadpoolController()
+
+
+def _validated(task: Task, allocation: Allocation, memory: Memory | None) -> tuple[tuple[float, float, Any], Any]:
+    sample, valid = task.data.train(allocation.size), task.data.valid()
+    fitted = _fitted(task, allocation, sample, memory)
+    train_score, _ = _scored(task, fitted, sample, metrics=False)
+    valid_score, metrics = _scored(task, fitted, valid, metrics=task.metrics)
+    return (train_score, valid_score, metrics), _handed_over(task, allocation, fitted)
+
+
+def _cross_validated(task: Task, allocation: Allocation) -> tuple[float, float, Any]:
+    """Return the means over the folds of the sample."""
+    sample = task.data.train(allocation.size)
+    folds = []
+    for train_rows, test_rows in _folds(task, allocation, sample):
+        train, test = _taken(sample, train_rows), _taken(sample, test_rows)
+        fitted = _fitted(task, allocation, train, None)
+        train_score, _ = _scored(task, fitted, train, metrics=False)
+        folds.append((train_score, *_scored(task, fitted, test, metrics=task.metrics)))
+    names = [name for name in folds[0][2] if all(name in fold[2] for fold in folds)]
+    metrics = {name: float(np.mean([fold[2][name] for fold in folds])) for name in names}
+    metrics["valid_score_std"] = float(np.std([fold[1] for fold in folds]))
+    return float(np.mean([fold[0] for fold in folds])), float(np.mean([fold[1] for fold in folds])), metrics
+
+
+def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any, Any]]:
+    """Return the folds of a sample, the same for every learner; a number of folds keeps groups together."""
+    classes = is_classifier(task.learners[allocation.learner].estimator)
+    splitter = check_cv(task.cv, sample.y, classifier=classes)
+    if isinstance(task.cv, int | np.integer) and sample.groups is not None:
+        splitter = StratifiedGroupKFold(task.cv) if classes else GroupKFold(task.cv)
+    np.random.seed(seed_of(task, Allocation("folds", allocation.size)))  # noqa: NPY002  # of splitters without a seed
+    folds = list(splitter.split(sample.X, sample.y, sample.groups))
+    np.random.seed(seed_of(task, allocation))  # noqa: NPY002
+    return folds
+
+
+def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory | None) -> Any:
+    given = task.learners[allocation.learner].estimator
+    estimator = clone(given, safe=False)
+    changed = changed_parameters(estimator, seed_of(task, allocation), task.threads)
+    if changed:
+        estimator.set_params(**changed)
+    fit = _fit_parameters(estimator, sample) if "fit" in task.weighted else {}
+    if memory is not None and not fit and task.reuse:
+        estimator = fit_again(estimator, sample, memory, allocation)
+    else:
+        estimator.fit(sample.X, sample.y, **fit)
+    return estimator
+
+
+def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
+    """Return the learner with the person's own number of threads: that is for their machine, not for ours."""
+    given = task.learners[allocation.learner].estimator
+    if hasattr(given, "set_params"):
+        now = fitted.get_params()
+        threads = {
+            name: value
+            for name, value in given.get_params().items()
+            if name.rpartition("__")[2] in THREAD_PARAMETERS and now.get(name) != value
+        }
+        if threads:
+            fitted.set_params(**threads)
+    return fitted
+
+
+def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any]:
+    """Return what must differ from what the person gave: unset seeds, and threads beyond the share."""
+    if not hasattr(estimator, "get_params"):
+        return {}
+    changed: dict[str, Any] = {}
+    parameters = estimator.get_params()
+    for name, value in parameters.items():
+        owner, _, last = name.rpartition("__")
+        if last == "random_state" and value is None:
+            changed[name] = seed
+        elif last in THREAD_PARAMETERS:
+            foreign = not type(parameters.get(owner, estimator)).__module__.startswith("sklearn.")
+            if (value is None and foreign) or (isinstance(value, int) and not 1 <= value <= threads):
+                changed[name] = threads
+    return changed
+
+
+def _fit_parameters(estimator: Any, sample: Sample) -> dict[str, Any]:
+    """Return how the weights are given to `fit`; a pipeline passes them to its last step."""
+    if sample.weights is None or (_routing() and not _wants(estimator, "fit")):
+        return {}
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not _routing() and not _takes_weights(last):
+        raise TypeError(f"{type(last).__name__} takes no sample weights")
+    if isinstance(estimator, Pipeline) and not _routing():
+        return {f"{estimator.steps[-1][0]}__sample_weight": sample.weights}
+    return {"sample_weight": sample.weights}
+
+
+def _takes_weights(estimator: Any) -> bool:
+    """Whether `fit` takes weights, by itself or by passing them on to the estimator within."""
+    inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
+    passes = any(each.kind is each.VAR_KEYWORD for each in signature(estimator.fit).parameters.values())
+    return has_fit_parameter(estimator, "sample_weight") or (passes and inner is not None and _takes_weights(inner))
+
+
+def _routing() -> bool:
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def _wants(consumer: Any, method: str) -> bool:
+    """Whether an estimator or a scorer has requested weights."""
+    return bool(get_routing_for_object(consumer).consumes(method, ["sample_weight"]))
+
+
+def _scored(task: Task, fitted: Any, sample: Sample, *, metrics: bool) -> tuple[float, dict[str, float]]:
+    """Return the score, and what is recorded beside it."""
+    named = isinstance(task.scoring, str)
+    seen = Predictions(fitted) if named else fitted  # a scorer of one's own may want to see the learner itself
+    found: dict[str, float] = {}
+    if metrics:
+        try:
+            found = _metrics(task, Predictions(fitted) if not named else seen, sample)
+        except Exception:  # noqa: BLE001  # they are an extra: a learner that cannot give them is scored
+            found = {}
+    scorer = check_scoring(fitted, scoring=task.scoring)
+    weighted = "score" in task.weighted and sample.weights is not None and _routing() and _wants(scorer, "score")
+    weights = {"sample_weight": sample.weights} if weighted else {}
+    return _finite(scorer(seen, sample.X, sample.y, **weights)), found
+
+
+def _metrics(task: Task, fitted: Any, sample: Sample) -> dict[str, float]:
+    schema = task.data.schema
+    if schema.task == "classification":
+        return classification_metrics(fitted, sample.X, sample.y, np.asarray(schema.classes))
+    return regression_metrics(fitted, sample.X, sample.y)
+
+
+def _finite(score: Any) -> float:
+    if isinstance(score, bool) or not isinstance(score, int | float | np.number) or not np.isfinite(score):
+        raise ValueError(f"the score must be a finite number, got {score!r}")
+    return float(score)
+
+
+def _taken(sample: Sample, rows: Any) -> Sample:
+    X = sample.X.iloc[rows] if hasattr(sample.X, "iloc") else sample.X[rows]
+    return Sample(X, sample.y[rows], *(None if part is None else part[rows] for part in sample[2:]))
+
+
+def _joined(first: Sample, second: Sample) -> Sample:
+    """Return all rows; those that were given apart without weights count one each."""
+    weights = None
+    if first.weights is not None:
+        weights = _stacked(first.weights, np.ones(len(second.y)) if second.weights is None else second.weights)
+    return Sample(_stacked(first.X, second.X), _stacked(first.y, second.y), weights, None)
+
+
+def _stacked(a: Any, b: Any) -> Any:
+    if isinstance(a, np.ndarray):
+        return np.concatenate([a, b])
+    if hasattr(a, "iloc"):
+        import pandas as pd  # noqa: PLC0415  # only where there are frames
+
+        joined = pd.concat([a, b], ignore_index=True)
+        for name in a.select_dtypes("category"):
+            if joined[name].dtype != a[name].dtype:  # rows that were given apart may know other categories
+                joined[name] = pd.api.types.union_categoricals([a[name], b[name]], ignore_order=True)
+        return joined
+    if hasattr(a, "vstack"):  # polars
+        return a.vstack(b)
+    import scipy.sparse  # noqa: PLC0415  # only where there are sparse rows
+
+    return scipy.sparse.vstack([a, b], format="csr")

@@ -1,0 +1,227 @@
+"""A story -> figures: the paper's Figures 1 and 2, and all learning curves. The only file that knows matplotlib."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from itertools import cycle
+from statistics import quantiles
+from typing import TYPE_CHECKING, Any, Final
+
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pydaub.views.story import Story
+
+    Points = Sequence[tuple[int, float]]
+
+FORMATS: Final = ("png", "svg", "pdf")
+MARKERS: Final = "osv^D<>pX*"
+NEXT: Final = 3  # learners that are shown where nobody was ahead of the best
+MOST_CURVES: Final = 60  # in one picture
+DPI: Final = 110
+LINE_PARTS: Final = 16
+LONGEST_NAME: Final = 32
+
+
+def check_plots() -> None:
+    """Say what to install where nothing can be drawn."""
+    if find_spec("matplotlib") is None:
+        raise InputError("Pictures need matplotlib. `pip install 'pydaub[plot]'` does it.")
+
+
+def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
+    """Return those that were ahead of the best at some size that both have had, in the order of their lead."""
+    own = dict(curves[best])
+    ahead: list[str] = []
+    for size in sorted(own):
+        scores = {name: dict(points).get(size, float("-inf")) for name, points in curves.items()}
+        leader = max(scores, key=lambda name: scores[name])
+        if leader != best and leader not in ahead and scores[leader] > own[size]:
+            ahead.append(leader)
+    return ahead
+
+
+def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequence[str], title: str) -> None:
+    """Figure 1: validation curves of those that led early and, thicker, of the best: the first of the ranking."""
+    best = ranking[0]
+    ahead = leaders(curves, best)
+    others = ahead or list(ranking[1 : 1 + NEXT])
+    lines = [
+        axes.plot(*zip(*curves[name], strict=True), marker=marker, markersize=4)[0]
+        for name, marker in zip(others, cycle(MARKERS), strict=False)
+    ]
+    lines += axes.plot(*zip(*curves[best], strict=True), marker="o", markersize=4, linewidth=2.8, color="black")
+    sizes = sorted({size for name in (*others, best) for size, _ in curves[name]})
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45, fontsize=8)
+    axes.minorticks_off()
+    axes.set_xlabel("training rows")
+    axes.set_ylabel("validation score")
+    first = f"{len(ahead)} that led before" if ahead else "the next ones: it led from the start"
+    axes.set_title(_literal(f"{title}: {_short(best)} (thick) and {first}"), fontsize=10)
+    axes.grid(alpha=0.3)
+    axes.legend(lines, [_literal(_short(name)) for name in (*others, best)], fontsize=8)  # also such as begin with _
+
+
+def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
+    axes: Axes,
+    rows: Mapping[str, int],
+    labels: Mapping[str, str],
+    title: str,
+    *,
+    selected: str | None,
+    failed: set[str],
+) -> None:
+    """Figure 2: a bar for each learner in the order of `labels`: black if selected, hatched if failed."""
+    names = list(labels)
+    bars = axes.bar(range(len(names)), [rows.get(name, 0) for name in names], color="tab:blue")
+    for bar, name in zip(bars, names, strict=True):
+        if name == selected:
+            bar.set_color("black")
+        elif name in failed:
+            bar.set(hatch="///", facecolor="white", edgecolor="tab:red")
+    axes.set_xticks(range(len(names)), [_literal(labels[name]) for name in names], rotation=90, fontsize=6)
+    axes.set_xlim(-0.8, len(names) - 0.2)
+    axes.set_ylabel("rows allocated")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_title(_literal(f"{title}; black: selected"), fontsize=10)
+    axes.grid(axis="y", alpha=0.3)
+
+
+def drawn(path: Path, size: tuple[float, float], draw: Callable[[Axes], None]) -> Path:
+    """Draw into a file whose ending says the format."""
+    figure = _figure(size)
+    draw(figure.subplots())
+    return _saved(figure, path)
+
+
+def draw_story(story: Story, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write Figure 1, Figure 2 and all learning curves of a run; return where they are."""
+    check_plots()
+    if unknown := [each for each in formats if each not in FORMATS]:
+        raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {unknown[0]!r}.")
+    told = story.told()
+    measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
+    if not measured:
+        raise InputError("A run must have measured something to be drawn, got nothing yet.")
+    ranking = sorted(measured, key=lambda name: (-measured[name][-1][0], -measured[name][-1][1]))
+    if story.selected in measured:
+        ranking.sort(key=lambda name: name != story.selected)
+    by_score = sorted(told, key=lambda name: (name not in measured, -measured[name][-1][1] if name in measured else 0))
+    labels = {
+        name: f"{_short(name)} {measured[name][-1][1]:.3f}" if name in measured else f"{_short(name)} (none)"
+        for name in by_score
+    }
+    rows = {name: one["rows"] for name, one in told.items()}
+    failed = {name for name, one in told.items() if one["status"] == "failed"}
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    for end in formats:
+        made += [
+            drawn(
+                folder / f"figure1.{end}",
+                (7.5, 4.5),
+                lambda axes: curves_of_leaders(axes, measured, ranking, "Learning curves"),
+            ),
+            drawn(
+                folder / f"figure2.{end}",
+                (max(6.0, 1.5 + 0.18 * len(told)), 4.8),
+                lambda axes: rows_allocated(
+                    axes, rows, labels, "Rows, best last score first", selected=story.selected, failed=failed
+                ),
+            ),
+            _all_curves(folder / f"curves.{end}", [told[name] for name in ranking[:MOST_CURVES]], story.full_size),
+        ]
+    return made
+
+
+def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: int) -> Path:
+    """Draw small multiples: training and validation, corrected points, and the bound at the full size."""
+    across = min(6, len(learners))
+    down = -(-len(learners) // across)
+    figure = _figure((2.3 * across, 1.8 * down + 0.5))
+    first = min(point[0] for one in learners for point in one["points"])
+    ticks = [
+        first,
+        *([middle] if first < (middle := int(round(math.sqrt(first * full_size), -2))) < full_size else []),
+        full_size,
+    ]
+    low = _floor([point[2] for one in learners for point in one["points"]])
+    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+    for axes, one in zip(grid.flat, learners, strict=False):
+        sizes = [point[0] for point in one["points"]]
+        axes.plot(sizes, [point[1] for point in one["points"]], ":", color="tab:orange", label="training")
+        axes.plot(sizes, [point[2] for point in one["points"]], color="tab:blue", label="validation")
+        axes.plot(
+            sizes, one["corrected"], "o", color="tab:blue", markerfacecolor="white", markersize=3, label="corrected"
+        )
+        if one["bound"] is not None and sizes[-1] < full_size:
+            axes.plot(*_bound_line(one, sizes[-1], full_size), "--", color="tab:purple", label="bound up to all rows")
+        axes.set_xscale("log")
+        axes.set_title(_literal(f"{_short(one['name'])} ({one['status']})"), fontsize=7)
+        axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
+        axes.minorticks_off()
+        axes.tick_params(labelsize=6)
+        axes.grid(alpha=0.3)
+    for place, axes in enumerate(grid.flat):
+        if place >= len(learners):
+            axes.set_axis_off()
+        elif place + across >= len(learners):  # the last of its column
+            axes.tick_params(labelbottom=True)
+        if place < len(learners) and (last := learners[place]["points"][-1][2]) < low:
+            axes.text(0.5, 0.08, f"below: {last:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
+    grid.flat[0].set_ylim(bottom=low)  # which all share
+    figure.supxlabel("training rows", fontsize=8)
+    figure.supylabel("score", fontsize=8)
+    handles = {
+        label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
+    return _saved(figure, path)
+
+
+def _floor(scores: Sequence[float]) -> float:
+    """Return from where on scores are drawn: one that is far below the others would flatten them all."""
+    lower, middle, upper = quantiles(scores, n=4, method="inclusive") if len(scores) > 1 else (scores[0],) * 3
+    spread = max(upper - lower, (max(scores) - middle) / 4)
+    return max(min(scores), lower - 2.5 * spread) - 0.1 * spread if spread else min(scores) - 0.05
+
+
+def _bound_line(one: Mapping[str, Any], size: int, full_size: int) -> tuple[list[float], list[float]]:
+    """Return a bound's way to the full size: it grows in proportion to the rows, which a logarithm bends."""
+    rows = [size * (full_size / size) ** (part / LINE_PARTS) for part in range(LINE_PARTS + 1)]
+    last = one["corrected"][-1]
+    return rows, [last + (one["bound"] - last) * (n - size) / (full_size - size) for n in rows]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _literal(text: str) -> str:
+    """Return text that matplotlib does not take for a formula."""
+    return text.replace("$", r"\$")
+
+
+def _figure(size: tuple[float, float]) -> Figure:
+    check_plots()
+    from matplotlib.figure import Figure  # noqa: PLC0415  # half a second, and an extra
+
+    return Figure(figsize=size, layout="constrained")
+
+
+def _saved(figure: Figure, path: Path) -> Path:
+    from matplotlib import rc_context  # noqa: PLC0415  # as above
+
+    # Without dates and chance in it, the same story gives the same file.
+    no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with rc_context({"svg.hashsalt": "pydaub"}):
+        figure.savefig(path, dpi=DPI, metadata=no_date[path.suffix[1:]])
+    return path

@@ -1,0 +1,320 @@
+"""What frugal asks, by hand and by its laws."""
+
+from __future__ import annotations
+
+import math
+import random
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pydaub import (
+    AllLearnersFailed,
+    Allocation,
+    Failure,
+    Frugal,
+    InputError,
+    Measurement,
+    Outcome,
+    ProtocolError,
+    Result,
+    Schedule,
+    Table,
+    TableEngine,
+    run,
+)
+from pydaub.algorithm import outlook as outlook_module
+from pydaub.algorithm.strategies import frugal
+from tables import random_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+N = 51_200
+SIZES = (400, 1600, 6400, N)
+SCHEDULE = Schedule(SIZES)
+SEEDS = range(40)
+
+
+def table_of(
+    curves: dict[str, list[float]], seconds: dict[str, float] | None = None, sizes: tuple[int, ...] = SIZES
+) -> Table:
+    """Return a table of validation scores with times in proportion to the rows: so many seconds for all of them."""
+    outcomes: dict[Allocation, Outcome] = {}
+    for name, curve in curves.items():
+        for size, score in zip(sizes, curve, strict=True):
+            took = (seconds or {}).get(name, 100.0) * size / sizes[-1]
+            outcomes[Allocation(name, size)] = Measurement(1.0, score, took)
+    return Table(outcomes)
+
+
+def asked(strategy: Frugal, table: Table) -> list[str]:
+    return [f"{step.allocation.learner}{step.allocation.size}" for step in run(strategy, TableEngine(table)).steps]
+
+
+def smooth(seed: int, scale: float = 1.0, shift: float = 0.0) -> Table:
+    """Return random curves that rise, with different costs; scores may be on another scale."""
+    rng = random.Random(seed)
+    curves, seconds = {}, {}
+    for name in "abcdefgh"[: rng.randint(2, 8)]:
+        end, start, power = rng.uniform(0.6, 0.99), rng.uniform(0.1, 0.6), rng.uniform(0.2, 1.0)
+        scores = [end - (end - start) * (400 / size) ** power + rng.gauss(0, 0.005) for size in SIZES]
+        curves[name] = [shift + scale * score for score in scores]
+        seconds[name] = math.exp(rng.uniform(0, 7))
+    outcomes = table_of(curves, seconds).outcomes
+    return Table(
+        {
+            allocation: Measurement(outcome.valid_score + abs(scale), outcome.valid_score, outcome.seconds)
+            for allocation, outcome in outcomes.items()
+            if isinstance(outcome, Measurement)
+        }
+    )
+
+
+def finished(table: Table, **settings: Any) -> tuple[Frugal, Result]:
+    strategy = Frugal(table.learners, SCHEDULE, **settings)
+    return strategy, run(strategy, TableEngine(table))
+
+
+def test_all_begin_and_then_the_most_promising_for_its_time_goes_on() -> None:
+    table = table_of(
+        {"dear": [0.60, 0.62, 0.63, 0.64], "good": [0.70, 0.80, 0.84, 0.86], "weak": [0.50, 0.5, 0.5, 0.5]},
+        {"dear": 100_000.0},
+    )
+    assert asked(Frugal(table.learners, SCHEDULE, delta=0.1), table) == [
+        *("dear400", "good400", "weak400"),
+        *("good1600", "weak1600", "good6400", f"good{N}"),
+    ], "of the weak one more had to be seen before it could be told from the good one"
+
+
+def test_a_dear_learner_is_put_off_but_never_dropped() -> None:
+    curves = {"cheap": [0.70, 0.72, 0.73, 0.73], "dear": [0.71, 0.80, 0.86, 0.90]}
+    strategy, result = finished(table_of(curves, {"cheap": 1.0, "dear": 50.0}))
+    order = [step.allocation for step in result.steps]
+    assert result.selected == "dear"
+    assert order.index(Allocation("cheap", 1600)) < order.index(Allocation("dear", 1600))
+    assert strategy.racing == {"cheap", "dear"}
+    too_dear, result = finished(table_of(curves, {"cheap": 1.0, "dear": 1e7}), delta=0.9)
+    assert result.selected == "cheap", "so much time for so little is not worth it"
+    bound = too_dear.bound("dear")
+    assert bound is not None
+    assert bound > 0.9, "and what it might have had is said"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
+    table, delta = smooth(seed), random.Random(seed).choice([0.001, 0.01, 0.1])
+    strategy, result = finished(table, delta=delta)
+    spent = sum(step.outcome.seconds for step in result.steps)
+    assert result.valid_score is not None
+    rate = frugal.SHARE * delta / spent
+    for outlook in strategy._outlooks.values():  # noqa: SLF001  # what it knows is looked at
+        assert outlook.gain(result.valid_score, rate) <= 1e-12 or outlook.cap <= result.valid_score
+
+
+@pytest.mark.parametrize("guessing", [True, False])
+def test_the_learner_that_is_worth_most_is_next_whatever_a_person_does(*, guessing: bool) -> None:
+    assert sum(decisions_that_are_right(random.Random(seed), guessing=guessing) for seed in range(100)) > 500
+
+
+def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
+    """Carry a steered race through in which some fail, look at each decision, and return how many there were."""
+    scale, top = rng.choice([(1.0, 1.0), (1.0, None), (7.0, 1.0)])  # the last ones exceed their top
+    table, delta = smooth(rng.randrange(1000), scale), rng.choice([0.0001, 0.01, 0.1])
+    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, top=top), 0.0, 0
+    while asked_ := next_of(strategy, table, rng):
+        if guessing:
+            list(strategy.forecast())
+        if asked_.size > SIZES[0] and strategy.reason != "it was boosted by hand":
+            rate = frugal.SHARE * delta * strategy._unit() / max(spent, outlook_module.LEAST_SECONDS)  # noqa: SLF001  # as above
+            worths = {
+                name: outlook.worth(rate)
+                for name, outlook in strategy._outlooks.items()  # noqa: SLF001
+                if name not in strategy.dropped
+            }
+            assert worths[asked_.learner] == max(worths.values())
+            looks += 1
+        outcome = table[asked_] if rng.random() < 0.97 else Failure("error", "no", 1.0)
+        strategy.tell(asked_, outcome)
+        spent += outcome.seconds
+    return looks
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_guessing_changes_no_decision_even_among_equals(seed: int) -> None:
+    outcomes = smooth(seed).outcomes.items()
+    table = Table({Allocation(f"{a.learner}{twin}", a.size): outcome for twin in "xy" for a, outcome in outcomes})
+    rng, sequences = random.Random(seed), []
+    for chance in (0.0, 0.5, 1.0):
+        strategy, sequence = Frugal(table.learners, SCHEDULE), list[Allocation]()
+        while asked_ := strategy.ask():
+            if rng.random() < chance:
+                list(strategy.forecast())
+            sequence.append(asked_)
+            strategy.tell(asked_, table[asked_])
+        sequences.append(sequence)
+    assert sequences[0] == sequences[1] == sequences[2]
+
+
+def next_of(strategy: Frugal, table: Table, rng: random.Random) -> Allocation | None:
+    """Return what is asked after a person may have done something."""
+    command = rng.choice(["drop", "restore", "boost", "add", "", "", "", ""])
+    with suppress(InputError):  # what cannot be done now
+        if command == "add":
+            strategy.add(table.learners[-1])
+        elif command:
+            getattr(strategy, command)(rng.choice(table.learners))
+    try:
+        return strategy.ask()
+    except AllLearnersFailed:
+        return None
+
+
+def test_who_tolerates_less_spends_more_and_loses_less() -> None:
+    seconds, losses = [], []
+    for delta in (0.3, 0.03, 0.003):  # each alone may be lucky
+        results = [(table, finished(table, delta=delta)[1]) for table in map(smooth, SEEDS)]
+        seconds.append(sum(result.seconds for _, result in results))
+        losses.append(sum(best(table) - (result.valid_score or 0.0) for table, result in results) / len(SEEDS))
+    assert seconds == sorted(seconds)
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.003
+
+
+def best(table: Table) -> float:
+    return max(
+        outcome.valid_score
+        for allocation, outcome in table.outcomes.items()
+        if allocation.size == N and isinstance(outcome, Measurement)
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("change", [lambda s: 1000 * s, lambda s: s / 64], ids=["longer", "shorter"])
+def test_it_does_not_matter_in_which_unit_time_is_measured(
+    seed: int, change: Callable[[float], float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (frugal, outlook_module):
+        monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("pydaub.algorithm.curve.SMALLEST_TIME", 0.0)
+    monkeypatch.setattr("pydaub.algorithm.curve.EXPONENTS", (1.0, 1.0))  # or rounding decides
+    table = smooth(seed)
+    other = Table(
+        {
+            allocation: Measurement(outcome.train_score, outcome.valid_score, change(outcome.seconds))
+            for allocation, outcome in table.outcomes.items()
+            if isinstance(outcome, Measurement)
+        }
+    )
+    assert _sequence(finished(table)) == _sequence(finished(other))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scores_of_another_scale_are_weighed_alike(seed: int) -> None:
+    errors, in_thousands = smooth(seed, shift=-1.0), smooth(seed, scale=1024.0, shift=-1024.0)
+    assert _sequence(finished(errors, top=0.0)) == _sequence(finished(in_thousands, top=0.0))
+    money, cents = smooth(seed, scale=16.0, shift=32.0), smooth(seed, scale=1024.0, shift=2048.0)
+    assert _sequence(finished(money, top=None)) == _sequence(finished(cents, top=None))
+    assert _sequence(finished(money, top=None)) == _sequence(finished(money)), "1 cannot be the top of such scores"
+
+
+def _sequence(done: tuple[Frugal, Result]) -> list[Allocation]:
+    return [step.allocation for step in done[1].steps]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "used"),
+    [
+        ((500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 25500, 38500), (500, 2500, 11500, 38500)),
+        (tuple(100 * 2**k for k in range(15)), (12800, 51200, 204800, 1638400)),
+        ((21, 32, 47, 70, 105), (32, 105)),
+        ((44,), (44,)),
+        ((3000, 10_000), (3000, 10_000)),
+        ((9000, 9500, 10_000), (9000, 10_000)),
+    ],
+)
+def test_a_few_of_the_sizes_are_enough(sizes: tuple[int, ...], used: tuple[int, ...]) -> None:
+    assert Frugal(["a"], Schedule(sizes)).schedule.sizes == used
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_of_any_schedule_it_takes_a_first_size_and_all_rows(seed: int) -> None:
+    rng = random.Random(seed)
+    sizes = tuple(sorted(rng.sample(range(1, 100_000), rng.randint(1, 40))))
+    used = Frugal(["a"], Schedule(sizes)).schedule.sizes
+    assert set(used) <= set(sizes)
+    assert used[-1] == sizes[-1]
+    assert all(size * frugal.JUMP < sizes[-1] for size in used[:-2])
+
+
+def test_its_reasons_are_told() -> None:
+    table = table_of({"good": [0.7, 0.8, 0.84, 0.86], "weak": [0.5, 0.52, 0.5, 0.5]})
+    strategy, reasons = Frugal(table.learners, SCHEDULE), []
+    while asked_ := strategy.ask():
+        reasons.append(strategy.reason)
+        strategy.tell(asked_, table[asked_])
+    assert reasons[0] == "every learner begins with the smallest size"
+    assert reasons[2].startswith("its training on all rows would pay up to a score of 0.")
+    assert reasons[2].endswith(", the highest")
+
+
+def test_a_person_may_boost_add_drop_and_restore() -> None:
+    table = table_of({"a": [0.5, 0.6, 0.65, 0.7], "b": [0.5, 0.6, 0.65, 0.7], "c": [0.5, 0.7, 0.8, 0.85]})
+    strategy, done = Frugal(["a", "b"], SCHEDULE), list[Allocation]()
+
+    def step() -> Allocation:
+        allocation = strategy.ask()
+        assert allocation is not None
+        strategy.tell(allocation, table[allocation])
+        return allocation
+
+    def won() -> str | None:
+        while strategy.winner is None:
+            done.append(step())
+        return strategy.winner
+
+    assert [step(), step()] == [Allocation("a", 400), Allocation("b", 400)]
+    strategy.boost("b")
+    wished = strategy.ask()
+    assert wished == Allocation("b", 1600)
+    assert strategy.reason == "it was boosted by hand"
+    strategy.tell(wished, table[wished])
+    strategy.add("c")
+    assert step() == Allocation("c", 400)
+    strategy.drop("c")
+    assert won() in {"a", "b"}
+    assert all(allocation.learner != "c" for allocation in done)
+    strategy.restore("c")
+    assert won() == "c", "it was let in again, and is the best"
+    with pytest.raises(ProtocolError):
+        strategy.tell(Allocation("c", 400), table[Allocation("c", 400)])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_its_settings_make_it_anew(seed: int) -> None:
+    table = random_table(random.Random(seed), SCHEDULE)
+    strategy = Frugal(table.learners, SCHEDULE, delta=0.03, valid_rows=1234, top=None)
+    again = Frugal.from_settings(strategy.settings)
+    assert again.settings == strategy.settings
+    results = [run(each, TableEngine(table)) for each in (strategy, again)]
+    assert results[0].steps == results[1].steps
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"delta": 0}, "`delta` must be greater than 0, got 0"),
+        ({"delta": -0.1}, "`delta` must be greater than 0, got -0.1"),
+        ({"delta": math.nan}, "`delta` must be greater than 0, got nan"),
+        ({"delta": math.inf}, "`delta` must be greater than 0, got inf"),
+        ({"delta": "much"}, "`delta` must be a number, got 'much'"),
+        ({"valid_rows": -1}, "`valid_rows` must be at least 1, got -1"),
+        ({"valid_rows": 2.5}, "`valid_rows` must be a whole number, got 2.5"),
+        ({"top": math.inf}, "`top` must be a finite number, or None, got inf"),
+        ({"top": "one"}, "`top` must be a number, got 'one'"),
+    ],
+)
+def test_nonsense_is_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Frugal(["a"], SCHEDULE, **settings)

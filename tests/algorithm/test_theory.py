@@ -1,0 +1,447 @@
+"""Each statement of the paper's theory, checked on what DAUB* did, in exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from pydaub import STRATEGIES, Allocation, DifferenceBound, InputError, Measurement, Schedule, SlopeBound
+from pydaub.algorithm import theory
+
+RATIOS = ["1.1", "1.5", "2", "2.7", "3"]
+Exact = Callable[[Any], Any]
+
+
+# Random well-behaved curves, valid bounds and superlinear costs
+
+
+@st.composite
+def well_behaved(draw: st.DrawFn, N: int) -> Exact:
+    """A curve on 1..N that never falls and has diminishing returns, with values in [0, 1]."""
+    pieces = draw(st.lists(st.tuples(st.integers(1, 60), st.integers(1, N)), min_size=1, max_size=6))
+    gains = [gain for gain, length in sorted(pieces, reverse=True) for _ in range(length)]
+    gains += [0] * N
+    values = [draw(st.integers(0, 200))]
+    for gain in gains[: N - 1]:
+        values.append(values[-1] + gain)
+    height = Fraction(draw(st.integers(40, 100)), 100) / max(values[-1], 1)
+    return lambda n: values[n - 1] * height
+
+
+@st.composite
+def valid_bound(draw: st.DrawFn, f: Exact, N: int) -> Exact:
+    """A black box: any non-increasing function that never falls below f(N)."""
+    falls = sorted(draw(st.lists(st.integers(1, N), max_size=5)))
+    steps = [sum(place >= n for place in falls) for n in range(1, N + 1)]
+    unit = Fraction(1 - f(N)) / max(len(falls), 1)
+    return lambda n: f(N) + unit * steps[n - 1]
+
+
+@st.composite
+def training_curve(draw: st.DrawFn, f: Exact, N: int) -> Exact:
+    """Training accuracy: non-increasing, and never below f(N)."""
+    return draw(valid_bound(f, N))
+
+
+costs: st.SearchStrategy[Exact] = st.builds(
+    lambda linear, square, stair: lambda x: x * (linear + square * Fraction(x, 10) + Fraction(x) // stair),
+    st.integers(1, 9),
+    st.integers(0, 3),
+    st.integers(1, 50),
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """Learners with exact curves and costs, and the sizes they may be given."""
+
+    problem: theory.Problem
+    schedule: Schedule
+    r: str
+    s: int
+    f_T: Any
+
+    @property
+    def N(self) -> int:
+        return self.schedule.full_size
+
+    def bound(self, j: str) -> Exact:
+        return theory.difference_bound(self.problem.f[j], self.N, self.s, self.f_T and self.f_T[j])
+
+    def daub_star(self) -> theory.Trace:
+        bound = DifferenceBound(self.problem.f, self.s, train_cap=self.f_T is not None)
+        return theory.daub_star(self.problem.f, self.schedule, bound, self.f_T)
+
+    def past_bootstrap(self, trace: theory.Trace) -> list[str]:
+        return [j for j in self.problem.f if len(trace.of(j)) > 3]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    N = draw(st.integers(12, 160))
+    r = draw(st.sampled_from(RATIOS))
+    b = draw(st.integers(1, max(1, N // 20)) | st.integers(1, int(N / Fraction(r) ** 2)))
+    names = [f"C{i}" for i in range(draw(st.integers(2, 6)))]
+    f = {name: draw(well_behaved(N)) for name in names}
+    c = {name: draw(costs) for name in names}
+    with_training = draw(st.booleans())
+    f_T = {name: draw(training_curve(f[name], N)) for name in names} if with_training else None
+    delta: Any = draw(st.fractions(min_value=Fraction(1, 100), max_value=Fraction(1, 4), max_denominator=100))
+    problem = theory.Problem(f, c, N, delta)
+    return World(problem, Schedule.geometric(N, b, r), r, draw(st.integers(1, 6)), f_T)
+
+
+def test_the_generators_give_what_they_promise() -> None:
+    @given(worlds())
+    def check(world: World) -> None:
+        for name, f in world.problem.f.items():
+            assert theory.is_well_behaved(f, world.N)
+            assert theory.is_cost(world.problem.c[name], world.N)
+
+    check()
+
+
+# Definitions
+
+
+LINE: Exact = lambda n: Fraction(n, 10)  # noqa: E731
+FLAT: Exact = lambda _n: Fraction(1, 2)  # noqa: E731
+ROOT: Exact = lambda n: 1 - Fraction(1, n)  # noqa: E731
+ROWS: Exact = lambda x: x  # noqa: E731
+
+
+def test_definitions_1_and_2() -> None:
+    problem = theory.Problem({"line": LINE, "flat": FLAT}, {"line": ROWS, "flat": ROWS}, 10, 0.25)
+    assert problem.f_star == 1
+    assert problem.is_suboptimal("flat")
+    assert not problem.is_suboptimal("line")
+    assert problem.is_suboptimal("line", n=2)
+    assert not problem.is_suboptimal("line", n=3), "0.5 - 0.3 is less than Delta"
+    S = [Allocation("line", 2), Allocation("flat", 3), Allocation("flat", 4)]
+    assert problem.cost(S) == 9
+    assert problem.regret(S) == 7
+    assert problem.regret(S, n=2) == 2
+
+
+def test_definition_1_includes_a_gap_of_exactly_delta() -> None:
+    problem = theory.Problem({"a": LINE, "b": FLAT}, {"a": ROWS, "b": ROWS}, 10, 0.5)
+    assert problem.is_suboptimal("b")
+
+
+def test_definition_3() -> None:
+    problem = theory.Problem({"line": LINE, "flat": FLAT}, {"line": ROWS, "flat": ROWS}, 10, 0.25)
+    S = [Allocation("flat", 5), Allocation("line", 5), Allocation("line", 10)]
+    assert problem.conditions(S, "line", d=1.5) == (True, True, True, 1 / 6)
+    assert problem.conditions(S, "line", d=1.4) == (True, True, False, 1 / 6)
+    assert problem.conditions(S, "flat", d=1) == (False, False, True, 0.5)
+
+
+def test_what_a_cost_is() -> None:
+    assert theory.is_cost(ROWS, 100)
+    assert theory.is_cost(lambda n: n**1.5, 100)
+    assert not theory.is_cost(lambda n: n / 2, 100), "it must look at all rows"
+    assert not theory.is_cost(lambda n: 10 * n**0.5, 100), "it must grow at least linearly"
+    assert not theory.is_cost(lambda n: n if n < 100 else 99, 100), "up to N itself"
+
+
+def test_definitions_4_and_5() -> None:
+    u: Exact = lambda n: Fraction(11 - n, 10)  # noqa: E731  # from 1 down to 0.1
+    tenth: Exact = lambda _n: Fraction(1, 10)  # noqa: E731
+    assert theory.is_valid_bound(u, tenth, 10)
+    assert not theory.is_valid_bound(u, FLAT, 10)
+    assert theory.n_star(u, Fraction(1, 2), 10) == 7, "the first n with 11 - n < 5"  # type: ignore[arg-type]
+    assert theory.n_star(u, Fraction(1, 10), 10) == 10, "u(N) >= f*"  # type: ignore[arg-type]
+
+
+def test_definitions_6_and_7() -> None:
+    assert theory.is_well_behaved(LINE, 10)
+    assert theory.is_well_behaved(ROOT, 10)
+    assert not theory.is_well_behaved(LINE, 11), "accuracies are at most 1"
+    assert not theory.is_well_behaved(lambda n: n * n / 100, 10), "returns grow"
+    assert not theory.is_well_behaved(lambda n: 1 - n / 10, 10), "it falls"
+    assert theory.n_delta(ROOT, 100, 0.5) == 15, "1 / (n (n - 1)) <= 0.005"
+    assert theory.n_delta(LINE, 10, 0.5) == 10
+    assert theory.n_delta(FLAT, 10, 0.5) == 2, "the first n that has a derivative"
+
+
+# What the theorems say, on what DAUB* did
+
+
+@given(worlds())
+def test_lemma_1_and_theorem_1(world: World) -> None:
+    """Past the bootstrap: fewer than r n* rows in a step, r^2/(r-1) n* in all, cost at most r/(r-1) c(r n*)."""
+    trace = world.daub_star()
+    f_star = world.problem.f_star
+    for j in world.past_bootstrap(trace):
+        given_sizes = trace.of(j)
+        n_star = theory.n_star(world.bound(j), f_star, world.N)
+        assert given_sizes[-1] < theory.lemma_1_step(world.r, n_star)
+        assert sum(given_sizes) < theory.lemma_1_total(world.r, n_star)
+        spent = world.problem.cost(Allocation(j, n) for n in given_sizes)
+        assert spent <= theory.theorem_1(world.r, world.problem.c[j], n_star)
+
+
+@given(st.data())
+def test_lemma_1_and_theorem_1_for_any_valid_bound(data: st.DataObject) -> None:
+    """The same for black boxes u_i: all that counts is that they are valid and do not rise."""
+    world = data.draw(worlds())
+    u = {j: data.draw(valid_bound(f, world.N)) for j, f in world.problem.f.items()}
+    trace = theory.daub_star(world.problem.f, world.schedule, theory.BlackBox(u))
+    for j in world.past_bootstrap(trace):
+        n_star = theory.n_star(u[j], world.problem.f_star, world.N)
+        assert trace.of(j)[-1] < theory.lemma_1_step(world.r, n_star)
+        assert sum(trace.of(j)) < theory.lemma_1_total(world.r, n_star)
+        spent = world.problem.cost(Allocation(j, n) for n in trace.of(j))
+        assert spent <= theory.theorem_1(world.r, world.problem.c[j], n_star)
+
+
+@given(worlds())
+def test_lemma_2(world: World) -> None:
+    """For every learner and every n that is no capped size, what came up to n costs at most r/(r-1) c(n)."""
+    trace = world.daub_star()
+    for j, c in world.problem.c.items():
+        uncapped = [n for n in trace.of(j) if n < world.N]
+        for k, n in enumerate(uncapped, start=1):
+            assert sum(c(size) for size in uncapped[:k]) <= theory.lemma_2(world.r, c, n)
+
+
+def test_lemma_2_needs_its_reading() -> None:
+    """With N just above a size of the schedule, the paper's r/(r-1) c(N) does not hold."""
+    schedule = Schedule.geometric(82, 16, "1.5")
+    assert schedule.sizes == (16, 24, 36, 54, 81, 82)
+    spent = sum(schedule.sizes)
+    assert spent > theory.lemma_2("1.5", ROWS, 82) == 3 * 82
+    assert spent <= theory.theorem_3_selected("1.5", ROWS, schedule)
+
+
+@given(worlds())
+def test_lemma_3(world: World) -> None:
+    """ub_i is a valid projected upper bound function, and does not rise."""
+    for j, f in world.problem.f.items():
+        ub = world.bound(j)
+        assert theory.is_valid_bound(ub, f, world.N)
+        values = [ub(n) for n in range(1, world.N + 1)]
+        assert values == sorted(values, reverse=True)
+
+
+@given(worlds())
+def test_the_papers_own_bound_is_valid_on_exact_curves_too(world: World) -> None:
+    """The least-squares slope of Algorithm 1 is at least the curve's slope at n, where there is no noise."""
+    for points in (2, 3):
+        bound = SlopeBound(points, train_cap=False)
+        strategy = STRATEGIES["daub"](list(world.problem.f), world.schedule)
+        while (allocation := strategy.ask()) is not None:
+            f = world.problem.f[allocation.learner]
+            strategy.tell(allocation, Measurement(1.0, f(allocation.size), 0.0))
+            assert bound(strategy.curve(allocation.learner), world.N) >= f(world.N)
+
+
+@given(worlds())
+def test_lemma_4(world: World) -> None:
+    for j, f in world.problem.f.items():
+        if world.problem.is_suboptimal(j):
+            n_star = theory.n_star(world.bound(j), world.problem.f_star, world.N)
+            assert n_star <= theory.n_delta(f, world.N, world.problem.delta, world.s)
+
+
+@given(worlds())
+def test_theorem_2_and_that_no_suboptimal_learner_is_selected(world: World) -> None:
+    trace = world.daub_star()
+    problem = world.problem
+    for j in problem.f:
+        if not problem.is_suboptimal(j):
+            continue
+        n_delta = theory.n_delta(problem.f[j], world.N, problem.delta, world.s)
+        if len(trace.of(j)) > 3:
+            spent = problem.cost(Allocation(j, n) for n in trace.of(j))
+            assert spent <= theory.theorem_2(world.r, problem.c[j], n_delta)
+        if Fraction(world.r) * n_delta <= world.N:
+            assert trace.selected != j
+
+
+@given(worlds())
+def test_theorem_3_for_one_n(world: World) -> None:
+    trace = world.daub_star()
+    own = [Allocation(trace.selected, n) for n in trace.of(trace.selected)]
+    c = world.problem.c[trace.selected]
+    assume(len(world.schedule.sizes) > 1)
+    assert world.problem.cost(own) <= theory.theorem_3_selected(world.r, c, world.schedule)
+    regret = world.problem.regret(trace.S)
+    assert regret <= theory.theorem_3_regret(world.problem, world.schedule, world.r, world.s)
+
+
+def test_theorem_3_as_n_grows() -> None:
+    """Regret relative to what all would cost, and to what the selected one costs, tends to zero."""
+    f: Any = {
+        "good": lambda n: Fraction(9, 10) - Fraction(9, 10 * n),
+        "bad": lambda n: Fraction(7, 10) * (1 - Fraction(1, n)),
+    }
+    c: Any = {"good": ROWS, "bad": ROWS}
+    relative = []
+    for N in (10**2, 10**3, 10**4, 10**5):
+        problem = theory.Problem(f, c, N, 0.1)
+        trace = theory.daub_star(f, Schedule.geometric(N, 10, "1.5"))
+        assert trace.selected == "good"
+        conditions = problem.conditions(trace.S, trace.selected, d=4)
+        assert conditions[:3] == (True, True, True)
+        relative.append(conditions.relative_regret)
+    assert relative == sorted(relative, reverse=True)
+    assert relative[0] > 0.05
+    assert relative[-1] < 0.003
+
+
+def test_the_bootstrap_alone_can_exceed_r_n_star() -> None:
+    """Why Lemma 1 is read for learners that get past it: a hopeless learner has n* = 2 and still gets b, br, br^2."""
+    f: Any = {"good": lambda _n: Fraction(9, 10), "bad": lambda _n: Fraction(1, 10)}
+    schedule = Schedule.geometric(1000, 100, 2)
+    trace = theory.daub_star(f, schedule)
+    n_star = theory.n_star(theory.difference_bound(f["bad"], 1000), Fraction(9, 10), 1000)  # type: ignore[arg-type]
+    assert n_star == 2
+    assert trace.of("bad") == (100, 200, 400)
+    assert theory.lemma_1_step(2, n_star) < 400
+
+
+@given(st.data())
+def test_proposition_1_and_lemma_5(data: st.DataObject) -> None:
+    """The finite inequalities from which g'(n) = o(1/n) and n^Delta = o(N) follow."""
+    N = data.draw(st.integers(12, 300))
+    f = data.draw(well_behaved(N))
+    for n in range(3, N + 1):
+        assert f(n) - f(n - 1) <= theory.proposition_1(f, n)
+    delta: Any = data.draw(st.fractions(min_value=Fraction(1, 100), max_value=1, max_denominator=100))
+    n_delta = theory.n_delta(f, N, delta)
+    last = n_delta - 1
+    if last >= 3:
+        assert last - last // 2 < theory.lemma_5(f, N, delta, n_delta)
+
+
+def test_proposition_1_and_lemma_5_as_n_grows() -> None:
+    decay = [n * theory.proposition_1(ROOT, n) for n in (10, 100, 1000, 10_000)]
+    assert decay == sorted(decay, reverse=True)
+    assert decay[-1] < 0.001
+    shares = [Fraction(theory.n_delta(ROOT, N, 0.1), N) for N in (100, 1000, 10_000, 100_000)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] < 0.02
+
+
+# Theorem 4
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[int, Any, int, theory.Pair]:
+    N = draw(st.integers(10, 400))
+    n_delta = draw(st.integers(4, N - 1))
+    largest = Fraction(1, n_delta * (n_delta - 1)) * N / 6
+    delta: Any = min(Fraction(1, 2), largest) / draw(st.integers(1, 20))
+    return N, delta, n_delta, theory.adversarial_pair(N, delta, n_delta)
+
+
+@given(pairs())
+def test_the_adversarial_pair_is_what_theorem_4_needs(case: tuple[int, Any, int, theory.Pair]) -> None:
+    N, delta, n_delta, pair = case
+    assert theory.is_well_behaved(pair.rising, N)
+    assert theory.is_well_behaved(pair.flat, N)
+    assert pair.alike == int(theory.GAMMA * n_delta)
+    assert all(pair.rising(n) == pair.flat(n) for n in range(1, pair.alike + 1))
+    assert pair.rising(N) - pair.flat(N) >= delta, "flat is (N, Delta)-suboptimal beside rising"
+    for f in pair[:2]:
+        assert f(N) - f(N - 1) <= delta / N, "f'(N) <= Delta/N, as the theorem demands"
+    assert theory.n_delta(pair.rising, N, delta) == n_delta + 1, "rows up to n^Delta gain more than Delta/N each"
+    assert theory.n_delta(pair.flat, N, delta) == pair.alike + 1
+
+
+@given(pairs(), st.sampled_from(sorted(STRATEGIES)))
+def test_no_budget_below_gamma_n_delta_tells_the_pair_apart(case: tuple[int, Any, int, theory.Pair], name: str) -> None:
+    """Whichever of two learners is the better one: up to gamma n^Delta rows a strategy does the very same."""
+    N, _, _, pair = case
+    sizes = Schedule((*range(1, pair.alike + 1), N))
+    asked: list[list[Allocation | None]] = []
+    for first, second in ((pair.rising, pair.flat), (pair.flat, pair.rising)):
+        f = {"first": first, "second": second}
+        strategy = STRATEGIES[name](list(f), sizes)
+        asked.append([])
+        while (allocation := strategy.ask()) is not None and allocation.size <= pair.alike:
+            asked[-1].append(allocation)
+            strategy.tell(allocation, Measurement(1.0, f[allocation.learner](allocation.size), 0.0))
+        asked[-1].append(allocation)
+    assert asked[0] == asked[1]
+
+
+@given(st.integers(10, 400), st.data())
+def test_following_the_advice_works(N: int, data: st.DataObject) -> None:
+    """Floats will do: the pair computes with them exactly."""
+    n_delta = data.draw(st.integers(4, N - 1))
+    try:
+        pair = theory.adversarial_pair(N, 1.0, n_delta)
+    except InputError as error:
+        pair = theory.adversarial_pair(N, float(str(error).rsplit(maxsplit=1)[-1].rstrip(".")), n_delta)
+    assert theory.is_well_behaved(pair.rising, N)
+
+
+def test_right_hand_sides_by_hand() -> None:
+    square: Exact = lambda x: x * x  # noqa: E731
+    assert theory.lemma_1_step("1.5", 10) == 15
+    assert theory.lemma_1_total("1.5", 10) == 45
+    assert theory.lemma_2(3, square, 10) == 150
+    assert theory.theorem_1(3, square, 10) == theory.theorem_2(3, square, 10) == 1350
+    assert theory.theorem_3_selected(2, square, Schedule((10, 20, 40, 50))) == Fraction(13, 5) * 2500
+    assert theory.theorem_3_selected(2, square, Schedule((10, 20, 40, 80))) == 2 * 6400, "the paper's, on its own grid"
+    assert theory.theorem_3_selected(2, square, Schedule((80,))) == 6400
+    assert theory.proposition_1(ROOT, 10) == Fraction(1, 50)
+    assert theory.lemma_5(ROOT, 100, Fraction(1, 2), 11) == 20  # type: ignore[arg-type]
+    f: Any = {"best": LINE, "flat": FLAT}
+    problem = theory.Problem(f, {"best": ROWS, "flat": square}, 10, 0.25)
+    schedule = Schedule.geometric(10, 1, 2)
+    assert theory.theorem_3_regret(problem, schedule, 2) == 2 * (2 * 2) ** 2, "n^Delta = 2; the bootstrap costs 21"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((100, 0, 10), r"`delta` must be greater than 0 and at most 1, got 0"),
+        ((100, 1.5, 10), r"`delta` must be greater than 0 and at most 1, got 1.5"),
+        ((100, 0.1, 3), r"`n_delta` must be at least 4 and less than N = 100, got 3"),
+        ((100, 0.1, 100), r"`n_delta` must be at least 4 and less than N = 100, got 100"),
+        ((100, 0.1, 10.5), r"`n_delta` must be a whole number, got 10.5"),
+        ((100, 1, 90), r"`delta` must be small enough for accuracies of at most 1, got 1. The largest is 0.0125"),
+    ],
+)
+def test_the_pair_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        theory.adversarial_pair(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (({}, {}, 10, 0.5), r"`f` and `c` must be of the same learners, at least one"),
+        (({"a": LINE}, {"b": ROWS}, 10, 0.5), r"`f` and `c` must be of the same learners"),
+        (({"a": LINE}, {"a": ROWS}, 0, 0.5), r"`N` must be at least 1, got 0"),
+        (({"a": LINE}, {"a": ROWS}, 10, "x"), r"`delta` must be greater than 0 and at most 1, got x"),
+        (({"a": LINE}, {"a": ROWS}, 10, 2), r"`delta` must be greater than 0 and at most 1, got 2"),
+    ],
+)
+def test_a_problem_refuses_nonsense(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        theory.Problem(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: theory.n_delta(ROOT, 100, 0.1, s=0), r"`step` must be a whole number of at least 1, got 0"),
+        (lambda: theory.n_delta(ROOT, 0, 0.1), r"`N` must be at least 1, got 0"),
+        (lambda: theory.is_well_behaved(ROOT, 0), r"`N` must be at least 1, got 0"),
+        (lambda: theory.lemma_1_total(0.5, 5), r"`ratio` must be greater than 1, got 0.5"),
+        (lambda: theory.theorem_1(1, ROWS, 5), r"`ratio` must be greater than 1, got 1"),
+    ],
+)
+def test_functions_refuse_nonsense(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()

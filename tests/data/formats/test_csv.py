@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pydaub import InputError
+from pydaub.data import read
+from pydaub.data.formats.csv import delimiter
+
+
+def frame(folder: Path, content: str | bytes, name: str = "x.csv", **options: Any) -> pd.DataFrame:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read(path, **options).rows
+
+
+CONTENT = "a,b,c\n1,x,2.5\n2,,?\nNA,z z,1e3\n"
+
+
+@pytest.mark.parametrize("parting", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["x.csv", "x.TSV", "x.txt", "x.data", "x.csv.gz"])
+def test_a_table_is_read_whatever_parts_its_columns(parting: str, name: str, tmp_path: Path) -> None:
+    content = CONTENT.replace(",", parting).encode()
+    rows = frame(tmp_path, gzip.compress(content, mtime=0) if name.endswith("gz") else content, name)
+    assert list(rows) == ["a", "b", "c"]
+    assert rows["a"].fillna(-1).tolist() == [1, 2, -1]
+    assert rows["b"].fillna("-").tolist() == ["x", "-", "z z"]
+    assert rows["c"].fillna(-1).tolist() == [2.5, -1, 1000]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("a,b\n1;2,3", ","),
+        ('"a,b";c\n"x,y,z";1', ";"),
+        ("alone\n1\n2", ","),
+        ("a|b|c\n1|2,5|3", "|"),
+        ("a,b;c,d;e\n1,2;3;4\n", ";"),
+    ],
+)
+def test_the_delimiter_is_the_steadiest(content: str, found: str) -> None:
+    assert delimiter(content) == found
+
+
+def test_types_are_found_over_the_whole_file(tmp_path: Path) -> None:
+    lines = "".join(f"{i},{i}\n" for i in range(200_000))
+    rows = frame(tmp_path, f"a,b\n{lines}7,n/k\n")
+    assert rows["a"].dtype.kind == "i"
+    assert rows["b"].iloc[-1] == "n/k"
+
+
+def test_columns_may_be_read_as_text(tmp_path: Path) -> None:
+    rows = frame(tmp_path, "zip,n,d\n01234,1,2020-01-01\n", text=["zip", "absent"])
+    assert rows["zip"].tolist() == ["01234"]
+    assert str(rows["d"].dtype) == "datetime64[us]"
+
+
+def test_quotes_may_hold_commas_newlines_and_quotes(tmp_path: Path) -> None:
+    rows = frame(tmp_path, 'a,"b, c"\n"x\ny, ""z""",1\n"",2\n')
+    assert list(rows) == ["a", "b, c"]
+    assert rows["a"].iloc[0] == 'x\ny, "z"'
+
+
+def test_bools_dates_and_times(tmp_path: Path) -> None:
+    rows = frame(tmp_path, "b,t,h\ntrue,2020-01-01T10:00:00Z,12:30\nfalse,2020-01-02T10:00:00Z,13:00\n,,\n")
+    assert rows["b"].tolist() == [True, False, pd.NA]
+    assert rows["t"].iloc[0] == pd.Timestamp("2020-01-01 10:00")
+    assert rows["h"].iloc[0] == "12:30:00"
+
+
+def test_a_byte_order_mark_windows_lines_and_blank_names(tmp_path: Path) -> None:
+    rows = frame(tmp_path, b"\xef\xbb\xbf, b ,\r\n1,2,3\r\n")
+    assert list(rows) == ["column 1", "b", "column 3"]
+    assert rows.iloc[0].tolist() == [1, 2, 3]
+
+
+def test_names_may_hold_newlines_and_blank_lines_may_come_first(tmp_path: Path) -> None:
+    rows = frame(tmp_path, '\n\n\t"b\nc"\n1\t2\n3\t4\n')
+    assert list(rows) == ["column 1", "b\nc"]
+    assert rows["column 1"].tolist() == [1, 3]
+
+
+def test_an_encoding_may_be_named(tmp_path: Path) -> None:
+    rows = frame(tmp_path, "größe,b\nä,1\n".encode("latin-1"), encoding="latin-1")
+    assert list(rows) == ["größe", "b"]
+    assert frame(tmp_path, "a,b\nä,1\n".encode("utf-16"), encoding="utf-16")["a"].tolist() == ["ä"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "must hold rows, got an empty file"),
+        (b" \n\n", "must hold rows, got an empty file"),
+        (b"\xef\xbb\xbf", "must hold rows, got an empty file"),
+        (b"a,b\n", "must hold rows, got 2 columns and 0 rows"),
+        (b"a,b,a\n1,2,3\n", "must not name two columns alike, got 'a' more than once"),
+        (b"a,b\n1,2\n1,2,3\n", "must have 2 columns in every line, as in its first, got 3 in '1,2,3'"),
+        (b"a,b\n1,2\n1\n", "must have 2 columns in every line, as in its first, got 1 in '1'"),
+        ("a,b\ngrün,2\n".encode("latin-1"), "must be UTF-8 text, got something else at byte 6.*--encoding latin-1"),
+        (b'"' + b"x" * 200_000 + b"\n1\n", "must name its columns in the first line, got: field larger"),
+        (b"a,b\n\0,2\n", "must be text, got zero bytes in it"),
+        (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-12], "must be a whole gzip file, got"),
+        (b"\x1f\x8bnonsense", "must be a whole gzip file, got"),
+    ],
+)
+def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        frame(tmp_path, content)
+
+
+def test_an_encoding_must_be_known_and_fit(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="`encoding` must be one that Python knows, such as latin-1, got 'klingon'"):
+        frame(tmp_path, "a,b\n1,2\n", encoding="klingon")
+    with pytest.raises(InputError, match="must be ascii text, got something else at byte 4"):
+        frame(tmp_path, "a,b\nä,2\n", encoding="ascii")

@@ -1,0 +1,511 @@
+"""Data larger than memory, shuffled exactly, in bounded memory, killed and begun again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv, feather
+
+from cli.commands import call, refused
+from pydaub import InputError
+from pydaub.data import load
+from pydaub.data.outofcore.external import LEAST_MEMORY, Wanted, prepare_out_of_core
+from pydaub.data.prepared import Prepared
+
+LEAST = LEAST_MEMORY
+MB = 1 << 20
+
+
+def table(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
+    """Return rows that are known by a number of their own, with a rare class."""
+    rng = np.random.default_rng(seed)
+    own = rng.permutation(rows) * 7.5
+    label = np.where(rng.random(rows) < 0.02, "rare", np.where(own % 2 > 0.9, "yes", "no"))
+    return pd.DataFrame({"own": own, "noise": rng.normal(size=rows), "label": label})
+
+
+def prepared(path: Path, out: Path, target: str = "label", memory: int = LEAST, **wanted: Any) -> Prepared:
+    return prepare_out_of_core(Wanted(str(path), target, **wanted), out, memory)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def small_blocks(monkeypatch: pytest.MonkeyPatch, block: float = 3e-5, bucket: float = 2e-4) -> None:
+    """Have many blocks, buckets and checkpoints of a small file."""
+    monkeypatch.setattr("pydaub.data.outofcore.external.BLOCK_SHARE", block)
+    monkeypatch.setattr("pydaub.data.outofcore.plan.BUCKET_SHARE", bucket)
+    monkeypatch.setattr("pydaub.data.outofcore.scatter.CHECKPOINT", 3)
+
+
+@pytest.mark.parametrize("end", ["parquet", "csv", "feather", "folder"])
+def test_every_row_is_there_once_and_every_beginning_is_in_proportion(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    frame, path = table(), tmp_path / f"data.{end}"
+    if end == "folder":
+        path.mkdir()
+        for number, start in enumerate(range(0, len(frame), 1000)):
+            frame[start : start + 1000].to_parquet(path / f"part-{number}.parquet")
+    else:
+        {"parquet": frame.to_parquet, "csv": lambda p: frame.to_csv(p, index=False), "feather": frame.to_feather}[end](
+            path
+        )
+    data = prepared(path, tmp_path / "out", seed=3)
+    assert not (tmp_path / "out.work").exists()
+    train, valid = data.train(data.full_size), data.valid()
+    found = pd.DataFrame(
+        {"own": np.concatenate([train.X[:, 0], valid.X[:, 0]]), "label": np.concatenate([train.y, valid.y])}
+    )
+    expected = frame[["own", "label"]].sort_values("own", ignore_index=True)
+    assert found.sort_values("own", ignore_index=True).astype(object).equals(expected.astype(object))
+    assert abs(data.valid_size - 900) <= 2
+    classes, counts = np.unique(train.y, return_counts=True)
+    assert data.schema.classes == tuple(classes)
+    for size in (3, 10, 50, 333, 1500, data.full_size):
+        for label, count in zip(classes, counts, strict=True):
+            here = (train.y[:size] == label).sum()
+            assert here >= 1, "no sample lacks a class"
+            assert abs(here - count * size / data.full_size) <= 2
+    for label in classes:
+        share = (valid.y == label).sum() / (frame.label == label).sum()
+        assert abs(share - 0.3) < 0.02
+
+
+def test_the_seed_decides_and_the_order_has_nothing_of_the_files(tmp_path: Path) -> None:
+    rows = 20_000
+    frame = pd.DataFrame({"own": np.arange(rows) + 0.5, "label": np.arange(rows) % 2})
+    frame.to_parquet(tmp_path / "data.parquet")
+    one, same, other = (
+        prepared(tmp_path / "data.parquet", tmp_path / name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    places = one.train(one.full_size).X[:, 0]
+    assert abs(np.corrcoef(places, np.arange(len(places)))[0, 1]) < 5 / np.sqrt(len(places))
+    halves = np.histogram(places[: len(places) // 10], bins=20, range=(0, rows))[0]
+    expected = len(places) / 200
+    assert ((halves - expected) ** 2 / expected).sum() < 19 + 5 * np.sqrt(2 * 19)
+
+
+def test_what_it_finds_is_what_loading_finds(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = 2000
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=rows),
+            "flag": rng.integers(0, 2, rows),
+            "town": np.array(["rome", "oslo", None], dtype=object)[rng.integers(0, 3, rows)],
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, rows), "D"),
+            "row": np.arange(rows),
+            "same": 1,
+            "gaps": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(size=rows)),
+            "late": ["1"] * (rows - 1) + ["n/k"],  # a number but for the last row
+            "y": rng.choice([0, 1], rows),
+        }
+    )
+    for name, write in {
+        "data.csv": lambda path: frame.to_csv(path, index=False),
+        "data.parquet": frame.to_parquet,
+    }.items():
+        write(tmp_path / name)
+        found, loaded = prepared(tmp_path / name, tmp_path / f"{name}.out", "y"), load(tmp_path / name, "y")
+        assert [(c.name, c.kind, c.missing) for c in found.schema.columns] == [
+            (c.name, c.kind, c.missing) for c in loaded.schema.columns
+        ]
+        assert (found.schema.form, found.schema.task, found.schema.classes) == ("frame", "classification", (0, 1))
+        assert found.train(100).X.dtypes.equals(loaded.train(100).X.dtypes)
+        both = [pd.concat([data.train(data.full_size).X, data.valid().X]) for data in (found, loaded)]
+        ordered = [each.sort_values("number", ignore_index=True) for each in both]
+        pd.testing.assert_frame_equal(*ordered)
+
+
+def test_a_number_is_learned_as_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=500), "y": rng.normal(size=500)})
+    frame.loc[::50, "y"] = np.nan
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    data = prepared(tmp_path / "data.csv", tmp_path / "out", "y", fraction=0.2)
+    assert (data.schema.task, data.full_size, data.valid_size) == ("regression", 392, 98)
+    assert "Rows without a target were left out: 10." in data.notes
+
+
+KILLED = """
+import sys, os
+from pathlib import Path
+from pydaub.data import external, plan, scatter
+external.BLOCK_SHARE, plan.BUCKET_SHARE, scatter.CHECKPOINT = 3e-5, 2e-4, 3
+left = int(sys.argv[3])
+def progress(stage, share):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), 9)
+external.prepare_out_of_core(external.Wanted(sys.argv[1], "label"), Path(sys.argv[2]), external.LEAST_MEMORY, progress)
+"""
+
+
+def test_killed_anywhere_it_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch)
+    path = tmp_path / "data.parquet"
+    table().to_parquet(path, row_group_size=500)
+    prepared(path, tmp_path / "whole")
+    out = tmp_path / "out"
+    kills = 0
+    for after in (1, 5, 11, 14, 3, 30, 60, 10_000):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(out), str(after)], check=False)
+        kills += done.returncode == -signal.SIGKILL
+        if done.returncode == 0:
+            break
+        assert not out.exists(), "it is there whole or not at all"
+    assert kills >= 4
+    assert contents(out) == contents(tmp_path / "whole")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["data.parquet", "out", "whole"]
+
+
+@pytest.mark.parametrize("text", [True, False], ids=["with text", "numbers alone"])
+def test_how_much_memory_there_was_changes_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, text: bool
+) -> None:
+    monkeypatch.setattr("pydaub.data.outofcore.gather.BATCH", 2**12)
+    path, seen = tmp_path / "data.parquet", []
+    frame = table(20_000)
+    if text:
+        frame["town"] = frame["noise"].map(lambda noise: "Ulm" if noise > 1 else None if noise > 0 else "Köln")
+    frame.to_parquet(path)
+    for memory, block, bucket in ((LEAST, 3e-5, 2e-4), (2 * LEAST, 1e-4, 2e-3), (10 * LEAST, 0.1, 0.2)):
+        small_blocks(monkeypatch, block, bucket)
+        prepared(path, tmp_path / str(memory), memory=memory)
+        seen.append(contents(tmp_path / str(memory)))
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_columns_that_differ_from_block_to_block_come_out_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    rows = 3000
+    rng = np.random.default_rng(0)
+    target = rng.integers(0, 2, rows).astype(float)
+    target[::100] = np.nan
+    late = np.arange(rows) >= rows // 2
+    frame = pa.table(
+        {
+            "number": rng.normal(size=rows),
+            "town": pa.array(
+                [f"{'late' if each else 'town'} {n % 90}" for n, each in enumerate(late)]
+            ).dictionary_encode(),
+            "small": pa.array(rng.integers(0, 9, rows).astype(np.int8), mask=late & (rng.random(rows) < 0.5)),
+            "y": pa.array(target, from_pandas=False),
+        }
+    )
+    pq.write_table(frame, tmp_path / "data.parquet", row_group_size=200)
+    data = prepared(tmp_path / "data.parquet", tmp_path / "out", "y")
+    assert (data.schema.form, data.schema.task, data.schema.classes) == ("frame", "classification", (0, 1))
+    assert data.full_size + data.valid_size == rows - 30
+    found = pd.concat([data.train(data.full_size).X, data.valid().X]).sort_values("number", ignore_index=True)
+    expected = frame.to_pandas()[~np.isnan(target)].sort_values("number", ignore_index=True)
+    assert list(found["town"]) == list(expected["town"])
+    assert np.array_equal(found["small"].to_numpy(float), expected["small"].to_numpy(float), equal_nan=True)
+
+
+def test_no_type_comes_back_that_a_block_has_contradicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch)
+    numbers, words = ["7", " 8"] * 1500, ["true", "false"] * 1500
+    lines = [
+        f"{first},{second},{place % 2}"
+        for place, (first, second) in enumerate(zip(numbers + words, numbers * 2, strict=True))
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(["mixed,spaced,y", *lines]) + "\n")
+    data = prepared(tmp_path / "data.csv", tmp_path / "out", "y")
+    assert {column.name: column.kind for column in data.schema.columns} == {"mixed": "categorical", "spaced": "numeric"}
+
+
+def test_killed_from_the_command_line_it_goes_on(tmp_path: Path) -> None:
+    path, out = tmp_path / "data.parquet", tmp_path / "out"
+    table(200_000).to_parquet(path, row_group_size=5000)
+    command = ["prepare", path, "--target", "label", "--out", out, "--memory", "400MB"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pydaub", *map(str, command)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    survey = tmp_path / "out.work" / "survey.json"
+    while not survey.exists():
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    assert "must be free to work in" in _in_the_way(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pydaub", *map(str, command)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "survey" not in done.stderr, "the first pass was through"
+    assert "must be new or empty" in refused(*command[:-1], "4GB")
+    assert "`cv` must be given when data is prepared" in refused("run", out, "--cv", "3")
+
+
+def _in_the_way(folder: Path) -> str:
+    (folder / "other.work").mkdir()
+    (folder / "other.work" / "mine.txt").write_text("mine")
+    said = refused("prepare", folder / "data.parquet", "--target", "label", "--out", folder / "other")
+    assert (folder / "other.work" / "mine.txt").read_text() == "mine"
+    return said
+
+
+def test_a_file_shorter_than_its_checkpoint_says_has_the_pass_begin_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    path, out, work = tmp_path / "data.parquet", tmp_path / "out", tmp_path / "out.work"
+    table().to_parquet(path)
+    prepared(path, tmp_path / "whole")
+    for lost in ("some", "all"):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(out), "75"], check=False)
+        assert done.returncode == -signal.SIGKILL
+        lengths = json.loads((work / "scattered.json").read_text())["lengths"]
+        name = max(lengths, key=lengths.__getitem__)
+        assert lengths[name] > 0, "a checkpoint was made"
+        if lost == "all":
+            (work / name).unlink()
+        else:
+            os.truncate(work / name, lengths[name] - 1)
+        prepared(path, out)
+        assert contents(out) == contents(tmp_path / "whole")
+        shutil.rmtree(out)
+
+
+@pytest.mark.skipif(os.getuid() != 0 or sys.platform != "linux", reason="mounts a small disk")
+@pytest.mark.parametrize(("form", "sizes"), [("matrix", (1, 2)), ("frame", (1, 2, 3))])
+def test_a_full_disk_is_told_and_with_more_room_it_goes_on(form: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
+    frame, path, disk = table(60_000), tmp_path / "data.parquet", tmp_path / "disk"
+    if form == "frame":
+        frame["town"] = np.where(frame.noise > 0, "rome", "oslo")
+    frame.to_parquet(path, row_group_size=5000)
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False).returncode:
+        pytest.skip("a disk cannot be mounted here")
+    try:
+        for size in sizes:  # too small for the buckets, or for what is made of them
+            subprocess.run(["mount", "-o", f"remount,size={size}m", disk], check=True)
+            with pytest.raises(
+                InputError, match=r"with room for the rows twice, got No space left on device: .* goes on"
+            ):
+                prepared(path, disk / "out")
+            assert [each.name for each in disk.iterdir()] == ["out.work"]
+        subprocess.run(["mount", "-o", "remount,size=50m", disk], check=True)
+        data = prepared(path, disk / "out")
+        assert data.fingerprint == prepared(path, tmp_path / "out").fingerprint
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_another_question_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch)
+    path, out = tmp_path / "data.parquet", tmp_path / "out"
+    table().to_parquet(path)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(out), "9"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert (tmp_path / "out.work" / "asked.json").exists()
+    data = prepared(path, out, seed=5)
+    fresh = prepared(path, tmp_path / "fresh", seed=5)
+    assert data.fingerprint == fresh.fingerprint
+
+
+PEAK = """
+import sys
+from pydaub.cli import main
+from pydaub.isolation.proc import peak
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+import os
+print(peak(os.getpid()))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+def test_memory_stays_within_its_limit_with_data_four_times_as_large(tmp_path: Path) -> None:
+    limit, rows, width = 340_000_000, 9_000_000, 38
+    path, rng = tmp_path / "big.parquet", np.random.default_rng(0)
+    writer: Any = None
+    for _ in range(30):
+        block = rng.normal(size=(width, rows // 30)).astype(np.float32)
+        columns = {**{f"x{place}": block[place] for place in range(width)}, "y": (block[0] > 0).astype(np.int8)}
+        batch = pa.table(columns)
+        writer = writer or pq.ParquetWriter(path, batch.schema, compression="none", use_dictionary=False)
+        writer.write_table(batch, row_group_size=100_000)
+    writer.close()
+    assert path.stat().st_size > 4 * limit
+    out = tmp_path / "out"
+    command = ["prepare", path, "--target", "y", "--out", out, "--memory", f"{limit // 10**6}MB", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", PEAK, *map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) <= limit
+    path.unlink()
+    data = Prepared.open(out)
+    assert (data.full_size, data.valid_size) == (rows - 100_000, 100_000)
+    assert abs(data.train(1_000_000).y.mean() - 0.5) < 0.003
+
+
+def many(rows: int) -> pa.Table:
+    rng = np.random.default_rng(0)
+    columns = {f"x{place}": rng.normal(size=rows).astype(np.float32) for place in range(60)}
+    return pa.table({**columns, "y": rng.integers(0, 2, rows).astype(np.int8)})
+
+
+def write_dictionary(path: Path) -> None:
+    """Write half a gigabyte of text as four megabytes, in one row group."""
+    rows, rng = 400_000, np.random.default_rng(0)
+    words = pa.array([f"{number} " * 400 for number in range(50)])
+    texts = pa.DictionaryArray.from_arrays(pa.array(rng.integers(0, 50, rows).astype(np.int32)), words)
+    columns = {"u": rng.normal(size=rows), "s": texts, "y": rng.integers(0, 2, rows)}
+    pq.write_table(pa.table(columns), path, row_group_size=rows)
+
+
+def write_one_batch(path: Path) -> None:
+    feather.write_feather(many(2_000_000), path, compression="uncompressed", chunksize=2_000_000)
+
+
+def write_wide_text(path: Path) -> None:
+    csv.write_csv(many(150_000), path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.parametrize(
+    ("name", "write"), [("d.parquet", write_dictionary), ("one.arrow", write_one_batch), ("t.csv", write_wide_text)]
+)
+def test_memory_stays_within_its_limit_however_rows_are_packed(
+    name: str, write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    limit = 400_000_000
+    write(tmp_path / name)
+    command = ["prepare", tmp_path / name, "--target", "y", "--out", tmp_path / "out", "--memory", "400MB", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", PEAK, *map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) <= limit
+
+
+COPIES = """
+import numpy as np
+from sklearn.naive_bayes import GaussianNB
+
+class Copies(GaussianNB):
+    def fit(self, X, y):
+        self.all_ = np.repeat(X, 2000, axis=0)
+        return super().fit(X, y)
+
+def learners(schema):
+    return {"copies": Copies()}
+"""
+
+
+def test_a_learner_that_needs_all_its_rows_in_memory_fails_and_a_streaming_one_goes_on(tmp_path: Path) -> None:
+    path, out = tmp_path / "data.parquet", tmp_path / "out"
+    table(60_000).to_parquet(path)
+    (tmp_path / "own.py").write_text(COPIES)
+    assert call("prepare", path, "--target", "label", "--out", out, "--memory", "4GB").code == 0
+    done = call(
+        "run", out, "--learners", f"{tmp_path / 'own.py'},stream-naive-bayes", "--learner-memory", "200MB",
+        "--out", tmp_path / "run", "--jobs", 1,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert re.search(r"Failed: 1 x memory \(.+\): copies", done.out)
+    assert "learners that see a block of rows at a time: --learners sklearn,streaming" in done.out
+    assert "Selected stream-naive-bayes" in done.out
+
+
+def test_a_run_takes_the_folder_and_copies_nothing(tmp_path: Path) -> None:
+    path, out, run = tmp_path / "data.parquet", tmp_path / "out", tmp_path / "run"
+    table().to_parquet(path)
+    made = call("prepare", path, "--target", "label", "--out", out, "--memory", "4GB")
+    assert made.code == 0, made.err
+    assert "Run it: pydaub run" in made.out
+    assert "gather: 100 %" in made.err
+    done = call("run", out, "--learners", "tree,naive-bayes-gaussian", "--out", run, "--jobs", 1, "--json", "--quiet")
+    assert done.code == 0, done.err
+    assert done.json["full_size"] == Prepared.open(out).full_size
+    assert (run / "data").is_symlink()
+    assert (run / "data").resolve() == out.resolve()
+    assert call("show", run).code == 0
+    assert call("resume", run, "--quiet").code == 0
+    assert "`target` must be 'label'" in refused("run", out, "--target", "own")
+    assert "`drop` must be given when data is prepared" in refused("run", out, "--drop", "noise")
+
+
+def _note(told: list[str], stage: str, _share: float) -> None:
+    told.append(stage)
+
+
+def test_nonsense_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    table(50).to_parquet(path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "mixed" / "b.parquet").write_bytes(b"")
+    (tmp_path / "uneven").mkdir()
+    (tmp_path / "uneven" / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "uneven" / "b.csv").write_text("x,z\n1,2\n")
+    (tmp_path / "torn.parquet").write_bytes(path.read_bytes()[:100])
+    (tmp_path / "ragged.csv").write_text("x,y\n1,2\n3\n")
+    (tmp_path / "same.csv").write_text("x,y\n1,2\n3,2\n")
+    (tmp_path / "data.xlsx").write_bytes(b"PK")
+    out = tmp_path / "out"
+    for source, target, message in [
+        (tmp_path / "nowhere", "y", "must be a file or a folder"),
+        (tmp_path / "empty", "y", "must hold files of one format"),
+        (tmp_path / "mixed", "y", "must hold files of one format"),
+        (tmp_path / "uneven", "y", "b.csv must have the columns of a.csv, got none named 'y'"),
+        (tmp_path / "torn.parquet", "y", "must be a whole Parquet file"),
+        (tmp_path / "ragged.csv", "y", "must be a whole text table"),
+        (tmp_path / "same.csv", "y", "must have at least two classes"),
+        (tmp_path / "data.xlsx", "y", "must end in"),
+        (path, "nothing", "`target` must be a column"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            prepared(source, out, target)
+        assert not out.exists()
+    refusals: list[tuple[dict[str, Any], str]] = [
+        ({"memory": 5}, "`memory` must leave at least"),
+        ({"fraction": 1.5}, "`validation_fraction` must be between"),
+        ({"validation_rows": 0}, "`validation_rows` must be at least 1"),
+        ({"seed": -1}, "`seed` not negative"),
+        ({"drop": ("nothing",)}, "`drop` must be a column"),
+        ({"drop": ("label",)}, "must not be the column of `target`"),
+        ({"kinds": {"own": "nonsense"}}, "`kinds` must be among"),
+        ({"kinds": {"nothing": "numeric"}}, "`kinds` must name columns of the data, got 'nothing'"),
+        ({"task": "regression"}, "must be numbers for a regression"),
+    ]
+    for wanted, message in refusals:
+        told: list[str] = []
+        with pytest.raises(InputError, match=message):
+            prepare_out_of_core(
+                Wanted(str(path), "label", **{k: v for k, v in wanted.items() if k != "memory"}),
+                out,
+                wanted.get("memory", LEAST),
+                partial(_note, told),
+            )
+        assert not told or "task" in wanted, "nothing was read for it"
+    (out / "something").mkdir(parents=True)
+    with pytest.raises(InputError, match="`out` must be new or empty"):
+        prepared(path, out)
+    assert "must be more than the" in refused(
+        "prepare", path, "--target", "label", "--out", tmp_path / "o", "--memory", "1MB"
+    )

@@ -1,0 +1,450 @@
+"""An evaluation: the sample, the learner, the score; and whatever a learner does wrong is its failure."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_info
+
+from pydaub import Allocation, Failure, InputError, Measurement
+from pydaub.data import Prepared, Split, prepare
+from pydaub.evaluation.evaluate import Task, check_scoring_name, evaluate, fitted_on, seed_of
+from pydaub.learners import listed
+
+A = Allocation("a", 60)
+
+
+class Rules(ClassifierMixin, BaseEstimator):
+    """Predicts the most frequent class, and does something else besides."""
+
+    def fit(self, X: Any, y: Any) -> Rules:
+        self.rows_ = len(y)
+        self.X_, self.y_ = X, y
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.best_ = self.classes_[np.argmax(counts)]
+        self.do()
+        return self
+
+    def do(self) -> None:
+        """Do nothing special."""
+
+    def predict(self, X: Any) -> Any:
+        return np.full(X.shape[0], self.best_)
+
+
+def rows(task: str = "classification", count: int = 100) -> tuple[Any, Any]:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(count, 4))
+    signal = X[:, 0] + 0.4 * rng.normal(size=count)
+    return X, (np.array(["no", "yes"], dtype=object)[(signal > 0).astype(int)] if task == "classification" else signal)
+
+
+def task_of(estimator: Any, data: Prepared | None = None, **settings: Any) -> Task:
+    return Task(data or prepare(*rows()), listed([("a", estimator)]), **settings)
+
+
+def measured(task: Task, allocation: Allocation = A) -> Measurement:
+    outcome = evaluate(task, allocation).outcome
+    assert isinstance(outcome, Measurement), outcome
+    return outcome
+
+
+def failed(task: Task) -> Failure:
+    evaluation = evaluate(task, A)
+    assert isinstance(evaluation.outcome, Failure)
+    assert evaluation.fitted is None
+    return evaluation.outcome
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "neg_log_loss", "roc_auc_ovr", get_scorer("f1_macro")])
+def test_a_measurement_is_what_fitting_and_scoring_by_hand_gives(scoring: Any) -> None:
+    data = prepare(*rows())
+    task = task_of(GaussianNB(), data, scoring=scoring)
+    for size in (10, 60, data.full_size):
+        outcome = measured(task, Allocation("a", size))
+        sample, valid = data.train(size), data.valid()
+        fitted = GaussianNB().fit(sample.X, sample.y)
+        score = get_scorer("accuracy" if scoring is None else scoring)
+        assert outcome.train_score == pytest.approx(score(fitted, sample.X, sample.y))
+        assert outcome.valid_score == pytest.approx(score(fitted, valid.X, valid.y))
+        assert outcome.metrics["accuracy"] == pytest.approx(fitted.score(valid.X, valid.y))
+        assert set(outcome.metrics) == {"accuracy", "precision", "recall", "f1", "log_loss", "auc"}
+        assert outcome.seconds > 0
+
+
+def test_a_regression_is_measured_too() -> None:
+    data = prepare(*rows("regression"))
+    outcome = measured(task_of(LinearRegression(), data, scoring="neg_mean_absolute_error"))
+    assert outcome.metrics["mean_absolute_error"] == pytest.approx(-outcome.valid_score)
+    assert set(outcome.metrics) == {"r2", "mean_absolute_error", "root_mean_squared_error"}
+    assert not measured(task_of(LinearRegression(), data, metrics=False)).metrics
+
+
+def test_the_fitted_learner_is_the_one_that_was_scored() -> None:
+    data = prepare(*rows())
+    given = DecisionTreeClassifier(splitter="random")
+    evaluation = evaluate(task_of(given, data), A)
+    valid = data.valid()
+    assert isinstance(evaluation.outcome, Measurement)
+    assert evaluation.fitted.score(valid.X, valid.y) == evaluation.outcome.valid_score
+    assert not hasattr(given, "tree_"), "what was given stays as it is"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (RuntimeError("no way\nsecond line"), "error", "RuntimeError: no way"),
+        (KeyError("x"), "error", "KeyError: 'x'"),
+        (ValueError(), "error", "ValueError: "),
+        (MemoryError("too large"), "memory", "MemoryError: too large"),
+        (RuntimeError("x" * 9999), "error", "RuntimeError: " + "x" * 486),
+        (StopIteration(), "error", "StopIteration: "),
+    ],
+)
+def test_what_a_learner_raises_is_its_failure(error: Exception, kind: str, message: str) -> None:
+    class Raising(Rules):
+        def do(self) -> None:
+            raise error
+
+    outcome = failed(task_of(Raising()))
+    assert (outcome.kind, outcome.message) == (kind, message)
+
+
+def test_what_a_learner_does_wrong_afterwards_is_its_failure_too() -> None:
+    class NoPrediction(Rules):
+        def predict(self, X: Any) -> Any:
+            raise ArithmeticError(len(X))
+
+    class TooFew(Rules):
+        def predict(self, X: Any) -> Any:
+            return super().predict(X[1:])
+
+    assert failed(task_of(NoPrediction())).message.startswith("ArithmeticError")
+    assert "inconsistent numbers of samples" in failed(task_of(TooFew())).message
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf"), None, "0.5", True, [0.5], 1j])
+def test_a_score_that_is_no_finite_number_is_a_failure(score: Any) -> None:
+    outcome = failed(task_of(GaussianNB(), scoring=lambda _learner, _X, _y: score))
+    assert outcome.message.startswith("ValueError: the score must be a finite number, got")
+
+
+def test_numbers_of_numpy_are_scores() -> None:
+    for score in (np.float32(0.5), np.int64(1), 1, np.array(0.5)[()]):
+        outcome = measured(task_of(GaussianNB(), scoring=lambda _learner, _X, _y, score=score: score))
+        assert outcome.valid_score == float(score)
+        assert type(outcome.valid_score) is float
+
+
+def test_a_learner_that_needs_two_classes_and_gets_one_fails_alone() -> None:
+    X, y = rows()
+    y = np.where(np.arange(len(y)) < 97, "often", "seldom")
+    data = prepare(X, y)
+    task = Task(data, listed([("svm", SVC()), ("rules", Rules())]))
+    assert set(data.train(2).y) == {"often", "seldom"}, "a row of each class comes first"
+    outcome = evaluate(task, Allocation("svm", 1)).outcome
+    assert isinstance(outcome, Failure)
+    assert "class" in outcome.message
+    assert isinstance(evaluate(task, Allocation("rules", 1)).outcome, Measurement)
+
+
+def test_the_figures_beside_the_score_never_cost_a_measurement() -> None:
+    class Half(GaussianNB):
+        def predict_proba(self, X: Any) -> Any:
+            raise NotImplementedError(len(X))
+
+    assert not measured(task_of(Half())).metrics
+    X, y = rows()
+    data = prepare(X, (y == "yes").astype(int))
+    assert not measured(task_of(Ridge(), data, scoring="r2")).metrics, "a regressor predicts no labels"
+
+
+def test_a_seed_is_a_function_of_the_run_the_learner_and_the_size_alone() -> None:
+    task, other = task_of(GaussianNB()), task_of(RandomForestClassifier(), threads=7)
+    assert seed_of(task, A) == seed_of(other, A)
+    seeds = {
+        seed_of(task_of(GaussianNB(), seed=seed), Allocation(name, size))
+        for seed in range(5)
+        for name in ("a", "b", "a/1")
+        for size in (1, 11, 60)
+    }
+    assert len(seeds) == 45
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+class Chance(Rules):
+    """Uses every source of chance that there is."""
+
+    def __init__(self, random_state: Any = None, inner: Any = None) -> None:
+        self.random_state = random_state
+        self.inner = inner
+
+    def do(self) -> None:
+        self.drawn_ = (random.random(), np.random.rand(), self.random_state)  # noqa: NPY002
+
+
+def test_chance_is_the_same_each_time_and_leaves_that_of_the_process_alone() -> None:
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    expected = (random.random(), np.random.rand())  # noqa: NPY002
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    drawn = [evaluate(task_of(Chance()), A).fitted.drawn_ for _ in range(2)]
+    assert (random.random(), np.random.rand()) == expected  # noqa: NPY002
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != evaluate(task_of(Chance(), seed=1), A).fitted.drawn_
+
+
+def test_seeds_that_are_not_set_are_set_at_every_depth_and_others_are_kept() -> None:
+    task = task_of(Chance(inner=Chance(inner=make_pipeline(Chance(3)))))
+    fitted = evaluate(task, A).fitted
+    seed = seed_of(task, A)
+    assert fitted.random_state == fitted.inner.random_state == seed
+    assert fitted.inner.inner[0].random_state == 3
+
+
+class Threads(Rules):
+    """Notes how many threads it was told to use, and how many the libraries would."""
+
+    def __init__(self, n_jobs: Any = None, thread_count: Any = None) -> None:
+        self.n_jobs = n_jobs
+        self.thread_count = thread_count
+
+    def do(self) -> None:
+        self.seen_ = {self._now()}
+
+    def predict(self, X: Any) -> Any:
+        self.seen_.add(self._now())
+        return super().predict(X)
+
+    def _now(self) -> tuple[Any, Any, bool]:
+        return self.n_jobs, self.thread_count, all(pool["num_threads"] <= 2 for pool in threadpool_info())
+
+
+@pytest.mark.parametrize(("given", "seen"), [(None, 2), (-1, 2), (8, 2), (1, 1), (2, 2), (0, 2)])
+def test_threads_are_limited_to_the_share_and_the_setting_is_put_back(given: Any, seen: int) -> None:
+    """They are limited while it predicts, too."""
+    task = task_of(Threads(given, given), threads=2)
+    for fitted in (evaluate(task, A).fitted, fitted_on(task, A)):
+        assert fitted.seen_ == {(seen, seen, True)}
+        assert (fitted.n_jobs, fitted.thread_count) == (given, given)
+    piped = evaluate(task_of(make_pipeline(StandardScaler(), KNeighborsClassifier(n_jobs=given)), threads=2), A)
+    assert piped.fitted[-1].n_jobs == given
+
+
+def test_a_learner_without_parameters_of_its_own_is_taken_too() -> None:
+    class Bare:
+        def get_params(self, **_: Any) -> dict[str, Any]:
+            return {}
+
+        def fit(self, _X: Any, y: Any) -> Bare:
+            self.first = y[0]
+            return self
+
+        def predict(self, X: Any) -> Any:
+            return np.full(len(X), self.first)
+
+    assert measured(task_of(Bare(), scoring=lambda learner, X, y: float(np.mean(learner.predict(X) == y))))
+    assert "score" in failed(task_of(Bare())).message
+
+
+def test_warnings_of_learners_are_nobodys_concern() -> None:
+    class Warning_(Rules):
+        def do(self) -> None:
+            warnings.warn("no convergence", RuntimeWarning, stacklevel=1)
+
+    assert measured(task_of(Warning_()))
+
+
+class Weighted(Rules):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Weighted:
+        self.weights_ = sample_weight
+        super().fit(X, y)
+        return self
+
+
+def test_weights_go_to_the_learner_in_the_order_of_its_rows() -> None:
+    X, y = rows()
+    X[:, 0] = np.arange(len(y))
+    data = prepare(X, y, sample_weight=np.arange(len(y)) + 1.0)
+    fitted = evaluate(task_of(Weighted(), data), A).fitted
+    np.testing.assert_array_equal(fitted.weights_, fitted.X_[:, 0] + 1)
+    fitted = evaluate(task_of(make_pipeline(StandardScaler(), Weighted()), data), A).fitted
+    np.testing.assert_allclose(fitted[-1].weights_, fitted[0].inverse_transform(fitted[-1].X_)[:, 0] + 1)
+    assert failed(task_of(KNeighborsClassifier(), data)).message == (
+        "TypeError: KNeighborsClassifier takes no sample weights"
+    )
+    assert evaluate(task_of(Weighted(), data, weighted=frozenset()), A).fitted.weights_ is None
+    folds = task_of(Weighted(), data, cv=3)
+    assert measured(folds)
+
+
+def test_with_routing_weights_go_to_those_who_ask() -> None:
+    X, y = rows()
+    weights = np.where(y == "yes", 1.0, 0.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        data = prepare(X, y, sample_weight=weights)
+        asking = Weighted().set_fit_request(sample_weight=True)
+        assert evaluate(task_of(asking, data), A).fitted.weights_ is not None
+        silent = Weighted().set_fit_request(sample_weight=False)
+        assert evaluate(task_of(silent, data), A).fitted.weights_ is None
+        scorer = get_scorer("accuracy").set_score_request(sample_weight=True)
+        both = frozenset({"fit", "score"})
+        outcome = measured(task_of(silent, data, scoring=scorer, weighted=both))
+        valid = data.valid()
+        predicted = evaluate(task_of(silent, data), A).fitted.predict(valid.X)
+        assert outcome.valid_score == float(predicted[0] == "yes"), "only rows of that class weigh anything"
+        task = task_of(Weighted(), data).unrouted()
+        assert evaluate(task, A).fitted.weights_ is not None, "as before there was routing"
+    assert task.config["enable_metadata_routing"] is False
+
+
+@pytest.mark.parametrize("cv", [3, KFold(4), StratifiedKFold(3, shuffle=True, random_state=1), GroupKFold(3)])
+def test_cross_validation_is_that_of_scikit_learn(cv: Any) -> None:
+    X, y = rows()
+    data = prepare(X, y, groups=np.arange(len(y)) // 4, split=Split(none=True))
+    assert data.valid_size == 0
+    outcome = measured(task_of(GaussianNB(), data, cv=cv, scoring="accuracy"))
+    sample = data.train(60)
+    expected = cross_validate(
+        GaussianNB(),
+        sample.X,
+        sample.y,
+        groups=sample.groups if cv == 3 or isinstance(cv, GroupKFold) else None,
+        cv=StratifiedGroupKFold(3) if cv == 3 else cv,  # a number of folds keeps groups together
+        scoring="accuracy",
+        return_train_score=True,
+    )
+    assert outcome.valid_score == pytest.approx(np.mean(expected["test_score"]))
+    assert outcome.train_score == pytest.approx(np.mean(expected["train_score"]))
+    assert outcome.metrics["valid_score_std"] == pytest.approx(np.std(expected["test_score"]))
+    assert outcome.metrics["accuracy"] == pytest.approx(outcome.valid_score)
+    assert evaluate(task_of(GaussianNB(), data, cv=cv), A).fitted is None
+
+
+def test_folds_that_cannot_be_made_are_a_failure() -> None:
+    assert "Cannot have number of splits" in failed(task_of(GaussianNB(), cv=61)).message
+
+
+def frames(kind: str, count: int = 100) -> tuple[Any, Any]:
+    X, y = rows(count=count)
+    frame = pd.DataFrame({"size": X[:, 0], "colour": np.array(["red", "green"])[(X[:, 1] > 0).astype(int)]})
+    if kind == "category":
+        frame["colour"] = frame["colour"].astype("category")
+    return (pl.from_pandas(frame) if kind == "polars" else frame), y
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "category"])
+def test_frames_stay_frames(kind: str, cv: Any) -> None:
+    X, y = frames(kind)
+    learner = make_pipeline(make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough"), SVC())
+    assert measured(task_of(learner, prepare(X, y), cv=cv))
+    fitted = evaluate(task_of(Rules(), prepare(X, y)), A).fitted
+    assert type(fitted.X_) is type(X)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_sparse_rows_stay_sparse(cv: Any) -> None:
+    X, y = rows()
+    data = prepare(csr_array(np.where(X > 0, X, 0)), y)
+    assert measured(task_of(LogisticRegression(), data, cv=cv))
+    assert evaluate(task_of(Rules(), data), A).fitted.X_.format == "csr"
+
+
+@pytest.mark.parametrize("kind", ["matrix", "sparse", "pandas", "polars", "category"])
+def test_a_learner_can_be_fitted_on_the_validation_rows_too(kind: str) -> None:
+    X, y = frames(kind) if kind not in {"matrix", "sparse"} else rows()
+    data = prepare(csr_array(X) if kind == "sparse" else X, y, sample_weight=np.ones(len(y)))
+    full = Allocation("a", data.full_size)
+    task = task_of(Weighted(), data)
+    assert fitted_on(task, full).rows_ == data.full_size
+    fitted = fitted_on(task, full, with_validation=True)
+    assert fitted.rows_ == fitted.X_.shape[0] == len(fitted.weights_) == 100
+    np.testing.assert_array_equal(fitted.y_[data.full_size :], data.valid().y)
+    kind_of = type(data.train(60).X)
+    assert isinstance(fitted.X_, kind_of)
+    if kind in {"pandas", "category"}:
+        pd.testing.assert_frame_equal(
+            fitted.X_.sort_values("size", ignore_index=True), X.sort_values("size", ignore_index=True)
+        )
+
+
+def test_categories_that_only_the_validation_rows_have_stay_categories() -> None:
+    X, y = frames("category")
+    other = X.assign(colour=pd.Categorical(["blue", "red"] * 50))
+    data = prepare(X, y, validation=(other, y))
+    learner = HistGradientBoostingClassifier(max_iter=2, categorical_features="from_dtype")
+    fitted = fitted_on(task_of(learner, data), Allocation("a", 100), with_validation=True)
+    assert fitted.is_categorical_.tolist() == [False, True]
+    kept = fitted_on(task_of(Rules(), data), Allocation("a", 100), with_validation=True).X_["colour"]
+    assert kept.tolist() == [*data.train(100).X["colour"], *data.valid().X["colour"]]
+
+
+def test_with_folds_and_no_validation_rows_there_are_only_training_rows() -> None:
+    data = prepare(*rows(), split=Split(none=True))
+    assert fitted_on(task_of(Rules(), data, cv=3), Allocation("a", 100), with_validation=True).rows_ == 100
+
+
+@pytest.mark.parametrize(
+    ("scoring", "message"),
+    [
+        ("accurcy", r"`scoring` must be a scorer of scikit-learn, got 'accurcy'. Did you mean accuracy or"),
+        ("mean_squared_error", r"Did you mean .*neg_mean_squared_error"),
+        ("", r"get_scorer_names\(\) lists them"),
+    ],
+)
+def test_a_scorer_that_does_not_exist_is_refused_with_one_that_does(scoring: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_scoring_name(scoring)
+    check_scoring_name("neg_log_loss")
+
+
+def test_a_scorer_that_does_not_fit_the_task_is_a_failure() -> None:
+    assert failed(task_of(GaussianNB(), scoring="neg_mean_absolute_error")).kind == "error"
+    data = prepare(*rows("regression"))
+    assert failed(task_of(DecisionTreeRegressor(), data, scoring="roc_auc")).kind == "error"
+    own = make_scorer(mean_absolute_error, greater_is_better=False)
+    assert measured(task_of(DecisionTreeRegressor(), data, scoring=own)).valid_score < 0
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 70))
+def test_a_sample_is_the_first_rows_whatever_the_size(size: int) -> None:
+    data = prepare(*rows())
+    fitted = evaluate(task_of(Rules(), data), Allocation("a", size)).fitted
+    np.testing.assert_array_equal(fitted.X_, data.train(data.full_size).X[:size])
+
+
+def test_scikit_learns_settings_are_those_of_the_task() -> None:
+    class Configured(Rules):
+        def do(self) -> None:
+            self.config_ = sklearn.get_config()
+
+    with sklearn.config_context(transform_output="pandas"):
+        task = task_of(Configured())
+    assert evaluate(task, A).fitted.config_["transform_output"] == "pandas"
+    assert sklearn.get_config()["transform_output"] == "default"
+    assert clone(Configured()).get_params() == {}

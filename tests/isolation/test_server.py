@@ -1,0 +1,251 @@
+"""Whatever a call does: its end is told, its neighbour is unharmed, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faults import ENOUGH, MB, alive, pids, wait_until
+from pydaub.isolation.nursery import Ended, Limits, Nursery
+
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+SHORT = Limits(seconds=0.5)  # for what never ends
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery("faults:call", ["faults", "numpy"])
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture
+def neighbour(nursery: Nursery, tmp_path: Path) -> Iterator[None]:
+    """A call that runs meanwhile, and must come to its end."""
+    path = tmp_path / "go on"
+    key = nursery.begin({"what": "until", "path": str(path)})
+    yield
+    path.touch()
+    ended = nursery.wait(ENOUGH)
+    assert ended is not None
+    assert (ended.key, ended.status) == (key, "ok")
+
+
+def ended(nursery: Nursery, what: str, limits: Limits = Limits(), **arguments: Any) -> Ended:  # noqa: B008  # frozen
+    key = nursery.begin({"what": what, **arguments}, limits)
+    ended = nursery.wait(ENOUGH)
+    assert ended is not None
+    assert ended.key == key
+    assert ended.seconds >= 0
+    return ended
+
+
+@pytest.mark.usefixtures("neighbour")
+@pytest.mark.parametrize(
+    ("what", "status", "message"),
+    [
+        ("segfault", "crash", "ended by SIGSEGV"),
+        ("abort", "crash", "ended by SIGABRT"),
+        ("leave", "crash", "ended with exit code 3 and without an answer"),
+        ("leave_without_a_word", "crash", "ended with exit code 0 and without an answer"),
+        ("last_words", "crash", "ended with exit code 3 and without an answer: the matrix is upset"),
+        ("close_everything", "crash", "ended with exit code 0 and without an answer"),
+        ("exit_politely", "error", "SystemExit: enough"),
+        ("interrupt", "error", "KeyboardInterrupt: "),
+        ("recurse", "error", "RecursionError: maximum recursion depth exceeded"),
+        ("no_json", "error", "TypeError: Object of type set is not JSON serializable"),
+        ("raise_mute", "error", "MuteError: (its message cannot be told)"),
+        ("raise_at_length", "error", f"BaseException: {'x' * 485}"),
+        ("nowhere", "error", "KeyError: 'nowhere'"),
+    ],
+)
+def test_each_way_to_fail_is_told(nursery: Nursery, what: str, status: str, message: str) -> None:
+    found = ended(nursery, what)
+    assert (found.status, found.message, found.value) == (status, message, None)
+
+
+@pytest.mark.usefixtures("neighbour")
+@pytest.mark.parametrize(
+    "what",
+    [
+        "forever",
+        "loop",
+        "loop_in_c",
+        "sleep_with_the_gil",
+        "stop",
+        "leave_the_group",
+        "ignore_signals",
+        "print_for_ever",
+    ],
+)
+def test_the_time_limit_holds_whatever_the_call_does(nursery: Nursery, what: str) -> None:
+    found = ended(nursery, what, SHORT)
+    assert (found.status, found.message) == ("timeout", "longer than 0.5 s")
+    assert found.seconds >= 0.5
+
+
+@linux
+@pytest.mark.usefixtures("neighbour")
+def test_a_call_that_is_killed_from_outside_has_crashed(nursery: Nursery, tmp_path: Path) -> None:
+    key = nursery.begin({"what": "tell_pid", "path": str(tmp_path / "pid")})
+    wait_until(lambda: pids(tmp_path / "pid"))
+    os.kill(pids(tmp_path / "pid")[0], signal.SIGKILL)
+    found = nursery.wait(ENOUGH)
+    assert found is not None
+    assert (found.key, found.status, found.message) == (key, "crash", "ended by SIGKILL")
+
+
+@linux
+@pytest.mark.usefixtures("neighbour")
+@pytest.mark.parametrize("step", [MB // 16, MB, 64 * MB, 1 << 30])
+def test_the_memory_limit_holds_in_small_steps_and_in_one(nursery: Nursery, step: int) -> None:
+    found = ended(nursery, "fill_memory", Limits(memory=200 * MB), step=step)
+    assert found.status == "memory"
+    assert found.peak_mb < 1000
+
+
+@linux
+@pytest.mark.usefixtures("neighbour")
+def test_memory_of_the_processes_that_a_call_starts_counts(nursery: Nursery) -> None:
+    found = ended(nursery, "fill_memory_in_others", Limits(memory=200 * MB), step=100 * MB)
+    assert (found.status, found.message) == ("memory", "more than 210 MB")
+
+
+@linux
+def test_mapped_files_do_not_count(nursery: Nursery, tmp_path: Path) -> None:
+    mapped = np.lib.format.open_memmap(tmp_path / "large.npy", mode="w+", dtype=np.uint8, shape=(300 * MB,))
+    mapped[-1] = 1
+    mapped.flush()
+    found = ended(nursery, "sum_of_mapped", Limits(memory=100 * MB), path=str(tmp_path / "large.npy"))
+    assert (found.status, found.value) == ("ok", 1)
+    assert found.peak_mb > 300, "it was really read"
+
+
+@linux
+@pytest.mark.parametrize("memory", [1, 100_000])
+def test_next_to_no_memory_is_a_limit_like_any_other(nursery: Nursery, memory: int) -> None:
+    assert ended(nursery, "fill_memory", Limits(memory=memory)).status == "memory"
+
+
+@pytest.mark.usefixtures("neighbour")
+def test_what_a_call_prints_holds_nobody_up(nursery: Nursery) -> None:
+    assert ended(nursery, "print_much").value == "done"
+    assert ended(nursery, "read_input").value == "", "there is nobody to answer"
+
+
+def test_answers_may_be_long_and_are_what_was_returned(nursery: Nursery) -> None:
+    assert ended(nursery, "answer_at_length").value == "x" * 3_000_000
+    for value in (None, 0, -1.5, "ü\n\ud800", [1, {"a": []}], float("inf")):
+        assert ended(nursery, "echo", value=value).value == value
+    nan = ended(nursery, "echo", value=float("nan")).value
+    assert nan != nan  # noqa: PLR0124  # that is what makes it one
+
+
+@linux
+@pytest.mark.usefixtures("neighbour")
+@pytest.mark.parametrize("stay", [False, True])
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_a_call_has_started_ends_with_it(nursery: Nursery, tmp_path: Path, *, apart: bool, stay: bool) -> None:
+    """Also in a session of its own, also when the call does not end by itself, and while others are running."""
+    path = tmp_path / "pids"
+    limits = Limits(seconds=3) if stay else Limits()
+    found = ended(nursery, "start_others", limits, path=str(path), apart=apart, stay=stay)
+    assert found.status == ("timeout" if stay else "ok")
+    wait_until(lambda: not any(map(alive, pids(path))))
+
+
+def test_a_limit_that_is_not_reached_changes_nothing(nursery: Nursery) -> None:
+    found = ended(nursery, "echo", Limits(seconds=ENOUGH, memory=1 << 30), value="a")
+    assert (found.status, found.value, found.message) == ("ok", "a", "")
+
+
+def pid_of(nursery: Nursery, what: str = "who", limits: Limits = Limits(), **arguments: Any) -> int:  # noqa: B008  # frozen
+    key = nursery.begin({"what": what, **arguments}, limits, again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert (done.key, done.status) == (key, "ok")
+    return int(done.value["pid"])
+
+
+def test_calls_that_allow_it_have_the_same_child_in_turn(nursery: Nursery) -> None:
+    first = pid_of(nursery)
+    assert [pid_of(nursery) for _ in range(3)] == [first] * 3
+    assert ended(nursery, "getpid").value != first  # one that did not ask for it
+    assert pid_of(nursery, limits=Limits(memory=500 * MB)) != first  # other limits
+    assert pid_of(nursery, limits=Limits(seconds=50)) == first
+    answer = nursery.begin({"what": "answer_at_length"}, again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert (done.key, done.value) == (answer, "x" * 3_000_000)
+
+
+def test_two_at_a_time_have_a_child_each(nursery: Nursery, tmp_path: Path) -> None:
+    told = tmp_path / "pids"
+    for name in "ab":
+        nursery.begin({"what": "tell_pid_until", "path": str(told), "end": str(tmp_path / name)}, again=True)
+    wait_until(lambda: len(pids(told)) == 2)  # both run
+    assert len(set(pids(told))) == 2
+    for name in "ab":
+        (tmp_path / name).touch()
+    assert {done.value["pid"] for done in (nursery.wait(ENOUGH), nursery.wait(ENOUGH)) if done} == set(pids(told))
+    assert {pid_of(nursery), pid_of(nursery)} <= set(pids(told))
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments", "limits"),
+    [
+        ("who", {"failure": "error"}, Limits()),
+        ("who_with_another", {}, Limits()),
+        ("who", {"held": 300 * MB}, Limits(memory=600 * MB)),
+    ],
+    ids=["failed", "left a process", "holds much memory"],
+)
+@linux
+def test_a_child_is_not_used_again_after(nursery: Nursery, what: str, arguments: Any, limits: Limits) -> None:
+    used = pid_of(nursery, what, limits, **arguments)
+    assert pid_of(nursery, limits=limits) != used
+    wait_until(lambda: not alive(used))
+
+
+@linux
+def test_limits_hold_in_a_child_that_is_used_again(nursery: Nursery) -> None:
+    limits = Limits(seconds=ENOUGH, memory=400 * MB)
+    used = pid_of(nursery, limits=limits)
+    key = nursery.begin({"what": "forever"}, Limits(seconds=0.3, memory=400 * MB), again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert (done.key, done.status, done.message) == (key, "timeout", "longer than 0.3 s")
+    wait_until(lambda: not alive(used))
+    again = pid_of(nursery, limits=limits)
+    assert again != used
+    nursery.begin({"what": "fill_memory"}, limits, again=True)
+    done = nursery.wait(ENOUGH)
+    assert done is not None
+    assert done.status == "memory"
+    assert pid_of(nursery, limits=limits) != again
+
+
+@linux
+def test_a_waiting_child_that_is_killed_is_missed_by_nobody(nursery: Nursery) -> None:
+    used = pid_of(nursery)
+    os.kill(used, signal.SIGKILL)
+    wait_until(lambda: not alive(used))
+    assert pid_of(nursery) != used
+
+
+@linux
+def test_the_peak_is_that_of_the_call_alone(nursery: Nursery) -> None:
+    peaks = []
+    for what, arguments in (("who", {}), ("take_and_give_back", {"size": 200 * MB}), ("who", {})):
+        nursery.begin({"what": what, **arguments}, again=True)
+        done = nursery.wait(ENOUGH)
+        assert done is not None
+        peaks.append(done.peak_mb)
+    assert peaks[0] > 1
+    assert peaks[1] > peaks[2] + 150

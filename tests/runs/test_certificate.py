@@ -1,0 +1,361 @@
+"""Every claim of a certificate is checked against the curves."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pydaub import (
+    STRATEGIES,
+    AllLearnersFailed,
+    Allocation,
+    Daub,
+    Failure,
+    Full,
+    Measurement,
+    Outcome,
+    Result,
+    Schedule,
+    Step,
+    Subset,
+    Table,
+    TableEngine,
+    run,
+)
+from pydaub.algorithm.curve import EXPONENTS
+from pydaub.errors import NothingMeasured
+from pydaub.runs.certificate import (
+    LONG_ENOUGH,
+    NAMED,
+    Certificate,
+    certificate,
+    noise,
+    projected_seconds,
+    proportional,
+)
+from tables import random_schedule, random_table
+
+SIZES = (10, 20, 40, 80, 160)
+every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
+
+
+def table_of(curves: dict[str, list[float]], train: float = 1.0, seconds: float = 1.0) -> Table:
+    return Table(
+        {
+            Allocation(name, size): Measurement(train, score, seconds)
+            for name, curve in curves.items()
+            for size, score in zip(SIZES, curve, strict=True)
+        }
+    )
+
+
+def certified(result: Result, learners: Any, valid_size: int = 10_000) -> Certificate:
+    found = certificate(result, learners, valid_size)
+    assert found is not None
+    return found
+
+
+def of(curves: dict[str, list[float]], kind: Any = Daub, valid_size: int = 10_000) -> Certificate:
+    table = table_of(curves)
+    return certified(run(kind(table.learners, Schedule(SIZES)), TableEngine(table)), table.learners, valid_size)
+
+
+def curves_of(result: Result) -> dict[str, list[Step]]:
+    """Return all that was measured of each learner, also ahead of being asked for."""
+    found: dict[str, list[Step]] = {}
+    ahead = [Step(allocation, outcome, None) for allocation, outcome in result.speculated.items()]
+    for step in (*result.steps, *ahead):
+        if isinstance(step.outcome, Measurement):
+            found.setdefault(step.allocation.learner, []).append(step)
+    return {name: sorted(curve, key=lambda step: step.allocation.size) for name, curve in found.items()}
+
+
+def results(kind: Any, seed: int) -> list[tuple[Result, Table]]:
+    """Return a random run with some failures, to its end and stopped half way."""
+    rng = random.Random(seed)
+    schedule = random_schedule(rng)[2]
+    table = random_table(rng, schedule, failures=rng.choice([0.0, 0.1, 0.4]))
+    found = []
+    for limit in (None, rng.uniform(0.1, 50)):
+        try:
+            result = run(kind(table.learners, schedule), TableEngine(table, rng.choice([1, 3])), time_limit=limit)
+            found.append((result, table))
+        except (AllLearnersFailed, NothingMeasured) as error:
+            found.append((error.result, table))
+    return found
+
+
+@every_strategy
+@pytest.mark.parametrize("chunk", range(4))
+def test_every_claim_holds_for_the_curves(kind: Any, chunk: int) -> None:
+    claims = 0
+    for seed in range(40 * chunk, 40 * chunk + 40):
+        for result, table in results(kind, seed):
+            found = certificate(result, table.learners, 100)
+            if result.selected is None:
+                assert found is None
+                continue
+            assert found is not None
+            claims += found.ceiling is not None
+            check(found, result, table.learners)
+            says(found)
+    assert claims or kind is Subset
+
+
+def check(found: Certificate, result: Result, learners: tuple[str, ...]) -> None:
+    """Work it all out again, the long way."""
+    curves = curves_of(result)
+    others = [name for name in learners if name not in {found.selected, *result.failures}]
+    assert (found.selected, found.size, found.score) == (result.selected, result.selected_size, result.valid_score)
+    assert (found.full_size, found.others) == (result.full_size, len(others))
+    tops: list[float | None] = []
+    for name in others:
+        curve = [step for step in curves.get(name, []) if step in result.steps]
+        if curve and curve[-1].allocation.size == result.full_size:
+            tops.append(score_of(curve[-1]))
+        elif curve and curve[-1].bound is not None:
+            tops.append(max(curve[-1].bound, *map(score_of, curve)))
+        else:
+            tops.append(None)
+    known = [top for top in tops if top is not None]
+    assert found.ceiling == (max(known) if known and len(known) == len(tops) else None)
+    assert (found.ceiling_learner in others) == (found.ceiling is not None)
+    asked = {name: [step for step in curve if step in result.steps] for name, curve in curves.items()}
+    assert found.judged == sum(len(curve) >= LONG_ENOUGH for curve in asked.values())
+    for name, curve in asked.items():
+        expected = misbehaviour(curve, found.tolerance) if len(curve) >= LONG_ENOUGH else set()
+        assert set(filter(None, found.misbehaved.get(name, "").split(", "))) == expected
+    doubts = "\n".join(found.doubts)
+    assert ("Nothing is claimed about" in doubts) == bool(result.failures)
+    assert doubts.count("Doubtful") <= 2 * (result.stopped is None)
+    if result.stopped is None:
+        better = [
+            curve[-1]
+            for name, curve in curves.items()
+            if name != found.selected
+            and score_of(curve[-1]) > found.score + found.tolerance * (curve[-1].allocation.size < result.full_size)
+        ]
+        named = [f"Doubtful: {step.allocation.learner}" in doubts for step in better]
+        assert any(named) == bool(better), "who is already better is told"
+
+
+def score_of(step: Step) -> float:
+    assert isinstance(step.outcome, Measurement)
+    return step.outcome.valid_score
+
+
+def misbehaviour(curve: list[Step], tolerance: float) -> set[str]:
+    points = [
+        (step.allocation.size, step.outcome.valid_score, step.bound)
+        for step in curve
+        if isinstance(step.outcome, Measurement)
+    ]
+    found = set()
+    for i in range(len(points)):
+        size, score, bound = points[i]
+        if i and score < points[i - 1][1] - tolerance:
+            found.add("fell")
+        if i > 1:
+            (a, at_a, _), (b, at_b, _) = points[i - 2], points[i - 1]
+            if score > at_b + max((at_b - at_a) / (b - a), 0.0) * (size - b) + tolerance:
+                found.add("got steeper")
+        if bound is not None and any(later > bound + tolerance for _, later, _ in points[i + 1 :]):
+            found.add("exceeded its bound")
+    return found
+
+
+def says(found: Certificate) -> None:
+    """The words say what the figures say."""
+    first, *rest = found.sentences
+    if found.size < found.full_size:
+        assert first.startswith("No certificate: no learner has had all")
+    elif not found.others:
+        assert first == "There was no other learner to compare with."
+    elif found.ceiling is None:
+        assert first.startswith("No certificate: other learners were left without a bound")
+    else:
+        assert f"exceed {found.ceiling:.4f} on all rows" in first
+        assert ("none can overtake" in first) == (found.ceiling <= found.score)
+        assert ("at most" in first) == (found.ceiling > found.score)
+    assert any(sentence.startswith("The assumptions") for sentence in rest) == bool(found.judged)
+    assert all(sentence.endswith(".") for sentence in found.sentences)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40), st.lists(st.integers(0, 20), min_size=4, max_size=4)), min_size=2, max_size=6
+    )
+)
+def test_where_curves_behave_no_other_learner_exceeds_the_ceiling(given_curves: list[tuple[int, list[int]]]) -> None:
+    """Concave curves that never fall: DAUB's promise holds, and the audit finds nothing."""
+    curves = {}
+    for position, (start, slopes) in enumerate(given_curves):
+        scores, total = [start / 100], start * 1.0
+        for (a, b), slope in zip(pairwise(SIZES), sorted(slopes, reverse=True), strict=True):
+            total += slope * (b - a) / 100
+            scores.append(total / 100)
+        curves[f"learner {position}"] = scores
+    found = of(curves)
+    assert not found.misbehaved
+    assert found.ceiling is not None
+    others = [curve[-1] for name, curve in curves.items() if name != found.selected]
+    assert max(others) <= found.ceiling + 1e-9
+    if found.ceiling <= found.score:
+        assert curves[found.selected][-1] >= max(others) - 1e-9, "none can overtake it, and none does"
+
+
+def test_the_words_of_a_certificate() -> None:
+    leading = {"best": [0.5, 0.7, 0.8, 0.85, 0.86], "flat": [0.3, 0.3, 0.3, 0.3, 0.3]}
+    assert of(leading).sentences == [
+        (
+            "Certificate: The one other learner cannot exceed 0.3000 on all rows (flat) unless its curve gets steeper;"
+            " none can overtake best."
+        ),
+        (
+            "The assumptions (scores do not fall, gains diminish, no score above its bound) held for 2 of 2 curves,"
+            " give or take 0.0100 for noise."
+        ),
+    ]
+    three = {**leading, "third": [0.2, 0.4, 0.45, 0.45, 0.45]}
+    assert of(three).sentences[0].startswith("Certificate: None of the 2 other learners can exceed")
+    alone = of({"only": [0.1, 0.2, 0.3, 0.4, 0.5]})
+    assert alone.sentences[0] == "There was no other learner to compare with."
+    close = of({"a": [0.5, 0.6, 0.7, 0.8, 0.8], "b": [0.4, 0.5, 0.6, 0.7, 0.95]})
+    assert re.search(r"exceed [\d.]+ on all rows \(b\) .*; that is at most [\d.]+ more than a\.$", close.sentences[0])
+
+
+def test_without_bounds_nothing_is_claimed() -> None:
+    curves = {"a": [0.5, 0.6, 0.7, 0.75, 0.76], "b": [0.1, 0.1, 0.1, 0.1, 0.95]}
+    assert of(curves, Subset).sentences[0] == (
+        "No certificate: other learners were left without a bound, and could be better on all rows."
+    )
+    whole = of(curves, Full)
+    assert (whole.selected, whole.ceiling, whole.judged) == ("b", 0.76, 0)
+    assert len(whole.sentences) == 1, "of curves of one point there is nothing to audit"
+
+
+def test_a_run_that_was_stopped_has_no_certificate() -> None:
+    table = table_of({"a": [0.5, 0.6, 0.7, 0.75, 0.76], "b": [0.1, 0.1, 0.1, 0.1, 0.95]})
+    result = run(Daub(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=4.5)
+    found = certified(result, table.learners)
+    assert found.sentences[0] == (
+        "No certificate: no learner has had all 160 rows. a has the best score so far, 0.7000 with 40 rows."
+    )
+
+
+def test_curves_that_fall_raise_doubts() -> None:
+    falling = of({"a": [0.9, 0.9, 0.9, 0.5, 0.5], "b": [0.2, 0.2, 0.2, 0.2, 0.2]})
+    assert falling.misbehaved["a"].startswith("fell")
+    assert falling.doubts[0] == "Doubtful: a had 0.9000 with fewer rows, more than with all of them."
+    table = table_of({"a": [0.2, 0.3, 0.6, 0.7, 0.7], "b": [0.99, 0.9, 0.8, 0.2, 0.2]})
+    found = certified(run(Daub(table.learners, Schedule(SIZES)), TableEngine(table)), table.learners)
+    assert found.selected == "a"
+    (doubt,) = found.doubts
+    assert doubt == ("Doubtful: b already had 0.8000 with 40 rows, more than a with all. Train it on all rows too.")
+
+
+def test_one_that_was_trained_on_all_rows_ahead_and_is_better_raises_a_doubt() -> None:
+    """By chance, on idle workers; by its bound it would have had to wait."""
+    curves = {"a": [0.2, 0.4, 0.6, 0.8, 0.85], "b": [0.5, 0.5, 0.5, 0.5, 0.9]}
+    table = Table({**table_of(curves).outcomes, Allocation("b", 160): Measurement(1.0, 0.9, 0.5)})
+    result = run(Daub(table.learners, Schedule(SIZES)), TableEngine(table, 64))
+    assert Allocation("b", 160) in result.speculated
+    found = certified(result, table.learners)
+    assert (found.selected, found.ceiling, found.ceiling_learner) == ("a", 0.5, "b"), "as on one worker"
+    assert found.misbehaved == {}
+    assert found.doubts == (
+        "Doubtful: b, which was trained on all rows ahead of being asked for, has 0.9000, more than a.",
+    )
+
+
+def test_of_what_failed_nothing_is_claimed() -> None:
+    outcomes: dict[Allocation, Outcome] = dict(table_of({"a": [0.5] * 5, "b": [0.4] * 5, "c": [0.4] * 5}).outcomes)
+    for failing, sentence in (("b", "the one that failed."), ("bc", "the 2 that failed.")):
+        failed = {Allocation(name, size): Failure("error", "no") for name in failing for size in SIZES}
+        table = Table({**outcomes, **failed})
+        found = certified(run(Daub(table.learners, Schedule(SIZES)), TableEngine(table)), table.learners)
+        assert found.others == 2 - len(failing)
+        assert found.doubts == (f"Nothing is claimed about {sentence}",)
+
+
+def test_many_that_misbehave_are_counted_and_some_are_named() -> None:
+    curves = {f"l{i}": [0.5, 0.3, 0.2, 0.2, 0.2] for i in range(NAMED + 3)}
+    found = of(curves)
+    assert len(found.misbehaved) == NAMED + 3
+    assert f"l{NAMED - 1} (fell) and 3 more." in found.sentences[1]
+    assert f"held for 0 of {NAMED + 3} curves" in found.sentences[1]
+
+
+@given(st.integers(1, 10**6), st.lists(st.floats(-1, 1), min_size=1))
+def test_noise_shrinks_with_the_validation_rows(valid_size: int, scores: list[float]) -> None:
+    assert noise(valid_size, scores) == pytest.approx(2 * math.sqrt(0.25 / valid_size))
+    assert noise(4 * valid_size, scores) == pytest.approx(noise(valid_size, scores) / 2)
+    assert noise(0, scores) == noise(valid_size, []) == 0.0
+
+
+def test_noise_of_other_scores_is_a_share_of_their_range() -> None:
+    assert noise(100, [-50.0, -10.0, -30.0], proportion=False) == pytest.approx(4.0)
+    assert noise(100, [-1e9, -50.0, -45.0, -40.0, -30.0], proportion=False) == pytest.approx(1.0), "the middle half"
+    assert proportional("accuracy")
+    assert proportional("roc_auc_ovr")
+    assert not proportional("r2")
+    assert not proportional("neg_log_loss")
+
+
+@given(st.floats(*EXPONENTS), st.floats(0.02, 10), st.integers(2, 6))
+def test_a_power_of_the_size_is_found_again(exponent: float, scale: float, count: int) -> None:
+    outcomes = [(Allocation("a", 10 * 2**i), Measurement(1.0, 1.0, scale * (2**i) ** exponent)) for i in range(count)]
+    assert projected_seconds(outcomes, ["a"], 10_000) == pytest.approx(scale * 1000**exponent, rel=1e-6)
+    assert projected_seconds(outcomes[::-1], ["a"], 10_000) == projected_seconds(outcomes, ["a"], 10_000)
+
+
+@given(st.dictionaries(st.integers(1, 500), st.floats(0, 100), min_size=1, max_size=6), st.integers(500, 10**6))
+def test_a_projection_stays_within_what_cost_can_do(times: dict[int, float], full_size: int) -> None:
+    outcomes = [(Allocation("a", size), Measurement(1.0, 1.0, seconds)) for size, seconds in times.items()]
+    found = projected_seconds(outcomes, ["a"], full_size)
+    last = max(times)
+    low, high = (times[last] * (full_size / last) ** power for power in EXPONENTS)
+    assert found is not None
+    assert low * (1 - 1e-9) <= found <= high * (1 + 1e-9)
+    if last == full_size:
+        assert found == times[last]
+
+
+def test_what_a_projection_is_made_of() -> None:
+    a, b = Allocation("a", 10), Allocation("b", 10)
+    measured, failed = Measurement(1.0, 1.0, 2.0), Failure("timeout", "", 7.0)
+    assert projected_seconds([(a, measured)], ["a", "b"], 100) is None, "b was never tried"
+    assert projected_seconds([(a, measured), (b, failed)], ["a", "b"], 100) == pytest.approx(20.0 + 7.0)
+    assert projected_seconds([], [], 100) == 0.0
+    short = Measurement(1.0, 1.0, 0.0001)
+    quick = [(Allocation("a", size), short) for size in (10, 20, 40)]
+    assert projected_seconds(quick, ["a"], 80) == pytest.approx(0.0002), "so short a time says nothing of how it grows"
+
+
+def test_of_a_run_that_trained_everything_the_projection_is_what_it_took() -> None:
+    table = table_of({"a": [0.1] * 5, "b": [0.2] * 5}, seconds=3.0)
+    result = run(Full(table.learners, Schedule(SIZES)), TableEngine(table))
+    steps = [(step.allocation, step.outcome) for step in result.steps]
+    assert projected_seconds(steps, table.learners, 160) == pytest.approx(result.seconds)
+
+
+def test_what_is_only_likely_is_not_said_to_be_impossible() -> None:
+    facts: dict[str, Any] = {
+        "selected": "tree", "score": 0.9, "size": 100, "full_size": 100, "ceiling_learner": "forest",
+        "judged": 0, "misbehaved": {}, "tolerance": 0.0, "doubts": (), "sure": False,
+    }  # fmt: skip
+    assert Certificate(**facts, others=3, ceiling=0.8).sentences[0] == (
+        "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest) by what was seen;"
+        " none is likely to overtake tree."
+    )
+    assert Certificate(**facts, others=1, ceiling=0.95).sentences[0] == (
+        "Certificate: The one other learner is unlikely to exceed 0.9500 on all rows (forest) by what was seen;"
+        " that is at most 0.0500 more than tree."
+    )

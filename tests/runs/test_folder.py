@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.commands import mixed, written
+from pydaub import InputError
+from pydaub.runs.folder import Request, RunFolder, check_unused, new_path, versions
+
+WHOLE = Request(
+    data="x.csv",
+    target="label",
+    learners="tree,mine.py",
+    strategy="halving",
+    first_size=20,
+    ratio="2",
+    scoring="roc_auc",
+    validation="y.csv",
+    fraction=0.4,
+    group="family",
+    time="day",
+    drop=("flag", "a,b"),
+    kinds={"zip": "categorical"},
+    task="classification",
+    encoding="latin-1",
+    seed=7,
+    refit=True,
+    reuse=False,
+    metrics=False,
+)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> RunFolder:
+    """A folder in which nothing has been run yet."""
+    request = Request(data=str(written(mixed(), tmp_path / "x.csv")), target="label", drop=("flag",))
+    return RunFolder.create(tmp_path / "run", request, request.load().schema)
+
+
+@pytest.mark.parametrize("request_", [WHOLE, replace(WHOLE, cv=3, validation=None), Request(data="openml:61")])
+def test_what_was_asked_for_comes_back(tmp_path: Path, made: RunFolder, request_: Request) -> None:
+    RunFolder.create(tmp_path / "other" / "run", request_, made.schema())
+    opened = RunFolder(tmp_path / "other" / "run")
+    assert opened.request == request_
+    about = json.loads((opened.path / "run.json").read_text())
+    assert about["versions"] == versions()
+    assert {"python", "pydaub", "scikit-learn", "numpy"} <= about["versions"].keys()
+
+
+def test_the_schema_comes_back(made: RunFolder) -> None:
+    before = made.request.load().schema
+    assert made.schema() == replace(before, classes=())
+    kinds = {column.name: column.kind for column in made.schema().columns}
+    assert kinds == {
+        "id": "identifier", "x": "numeric", "holes": "numeric", "zip": "numeric", "town": "categorical",
+        "member": "boolean", "day": "date", "story": "text", "same": "constant", "family": "numeric",
+        "price": "numeric", "stars": "numeric",
+    }  # fmt: skip
+
+
+def test_data_is_read_again_where_a_kill_came_before_it_was_laid_down(made: RunFolder) -> None:
+    again = made.data()
+    again.save(made.path / "data")
+    Path(made.request.data).unlink()
+    assert made.data().fingerprint == again.fingerprint
+    shutil.rmtree(made.path / "data")
+    with pytest.raises(InputError, match=r"x\.csv must be a file that can be read, got no such file"):
+        made.data()
+
+
+def test_what_came_of_it(made: RunFolder) -> None:
+    assert made.result() is None
+    made.finish({"selected": "tree"})
+    assert made.result() == {"selected": "tree"}
+    for damaged in (b"{", b"\xff", b"5", b""):
+        (made.path / "result.json").write_bytes(damaged)
+        assert made.result() is None
+
+
+def test_a_folder_with_files_is_left_alone(tmp_path: Path, made: RunFolder) -> None:
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "thesis.tex").write_text("precious")
+    for path in (made.path, tmp_path / "used"):
+        for refuse in (check_unused, lambda path: RunFolder.create(path, made.request, made.schema())):
+            with pytest.raises(InputError, match="must be a new or empty folder, got one with files"):
+                refuse(path)
+    assert [path.name for path in (tmp_path / "used").iterdir()] == ["thesis.tex"]
+    (tmp_path / "empty").mkdir()
+    RunFolder.create(tmp_path / "empty", made.request, made.schema())
+
+
+@pytest.mark.parametrize("place", ["x.csv", "x.csv/run", "/proc/run"])
+def test_a_folder_that_cannot_be(tmp_path: Path, made: RunFolder, place: str) -> None:
+    with pytest.raises(InputError, match="must be a folder that can be written, got "):
+        RunFolder.create(tmp_path / place, made.request, made.schema())
+
+
+@pytest.mark.parametrize("place", ["nowhere", "x.csv", "."])
+def test_what_is_no_run(tmp_path: Path, made: RunFolder, place: str) -> None:
+    assert made
+    with pytest.raises(InputError, match="must be the folder of a run, got "):
+        RunFolder(tmp_path / place)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"{", b"[]", b"5", b"{}", b"\xff\xfe", b'{"request": 5}', b'{"request": {}}', b'{"request": {"data": 5}}',
+        *(
+            json.dumps({"request": {"data": "x.csv", name: value}}).encode()
+            for name, value in [
+                ("cv", "3"), ("first_size", 2.5), ("seed", "x"), ("drop", 5), ("kinds", []), ("ratio", 2),
+                ("learners", ["tree"]), ("fraction", "x"), ("refit", "yes"), ("target", 1), ("scoring", {}),
+            ]
+        ),
+    ],
+)  # fmt: skip
+def test_a_damaged_request(made: RunFolder, content: bytes) -> None:
+    (made.path / "run.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"run\.json must be as pydaub wrote it, got "):
+        RunFolder(made.path)
+
+
+def test_what_a_later_version_asks_is_passed_over(made: RunFolder) -> None:
+    path = made.path / "run.json"
+    about: dict[str, Any] = json.loads(path.read_text())
+    about["request"]["colour"] = "blue"
+    path.write_text(json.dumps(about))
+    assert RunFolder(made.path).request == made.request
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"{}", b"[1]", b"\xff", b'{"columns": [{"nom": 1}]}'])
+def test_a_damaged_schema(made: RunFolder, content: bytes | None) -> None:
+    if content is None:
+        (made.path / "schema.json").unlink()
+    else:
+        (made.path / "schema.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"schema\.json must be as pydaub wrote it, got "):
+        made.schema()
+
+
+@pytest.mark.parametrize(
+    ("data", "stem"),
+    [
+        ("data/adult.csv", "adult"),
+        ("x.csv.gz", "x"),
+        ("openml:61", "openml-61"),
+        ("größe 1.csv", "größe-1"),
+        ("...", "run"),
+        ("../..", "run"),
+        ("a\nb\x1b[31m.csv", "a-b-31m"),
+    ],
+)
+def test_a_new_folder_is_named_for_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str, stem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    taken = set()
+    for _ in range(3):
+        path = new_path(data)
+        assert path.parent == Path("pydaub-runs")
+        assert path.name.startswith(f"{stem}-2")
+        assert path not in taken
+        path.mkdir(parents=True)
+        taken.add(path)

@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pydaub import (
+    Allocation,
+    Asked,
+    Evaluated,
+    Failure,
+    InputError,
+    Journal,
+    JournalDamaged,
+    JournalError,
+    JournalLocked,
+    JournalMismatch,
+    Measurement,
+    Selected,
+    Started,
+)
+from pydaub.records import Event
+from pydaub.runs.journal import read
+
+SETTINGS = {"strategy": "daub", "sizes": [1, 2, 4], "nested": {"a": None}}
+A = Allocation("tree „ü“ \n", 2)
+EVENTS: list[Event] = [
+    Asked(A, None),
+    Evaluated(A, Measurement(0.9, 0.1 + 0.2, 1.5), 1.5),
+    Asked(A, 0.75),
+    Evaluated(A, Failure("crash", "x" * 50, 0.5), 2.0),
+    Selected("tree"),
+]
+
+
+def written(path: Path) -> bytes:
+    with Journal(path, SETTINGS) as journal:
+        for event in EVENTS:
+            journal.append(event)
+    return path.read_bytes()
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    content = written(path)
+    assert read(path) == [Started(SETTINGS), *EVENTS]
+    with Journal(path, SETTINGS) as journal:
+        assert journal.events == [Started(SETTINGS), *EVENTS]
+    assert path.read_bytes() == content, "opening a whole journal changes nothing"
+    assert json.loads(content.splitlines()[0])["format"] == 1
+
+
+def test_cut_at_any_byte_the_next_open_finds_every_complete_event(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    content = written(path)
+    for length in range(len(content) + 1):
+        path.write_bytes(content[:length])
+        complete = [Started(SETTINGS), *EVENTS][: max(content[:length].count(b"\n"), 1)]
+        with Journal(path, SETTINGS) as journal:
+            assert journal.events == complete
+            journal.append(Selected("later"))
+        assert read(path) == [*complete, Selected("later")]
+
+
+def test_a_reader_does_not_mind_a_torn_tail(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    content = written(path)
+    path.write_bytes(content[:-3])
+    assert read(path) == [Started(SETTINGS), *EVENTS[:-1]]
+    assert path.read_bytes() == content[:-3], "only the writer cuts"
+
+
+def test_events_of_unknown_kinds_are_skipped_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    content = written(path) + b'{"kind":"from the future","x":1}\n'
+    path.write_bytes(content)
+    with Journal(path, SETTINGS) as journal:
+        assert journal.events == [Started(SETTINGS), *EVENTS]
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "message"),
+    [
+        (b"hello", JournalError, r"must be a journal of pydaub or not exist, got another file. Choose another path"),
+        (b"a,b\n1,2\n", JournalError, r"must be a journal of pydaub or not exist, got another file"),
+        (b"{}", JournalError, r"must be a journal of pydaub or not exist, got another file"),
+        (b'{"journal":"pydaub","format":2,"kind":"?"}\n', JournalError, r"must be of journal format 1, got b'2'"),
+        (b'{"journal":"pydaub","format":2,"kind":"?"}', JournalError, r"must be of journal format 1, got b'2'"),
+        (b'{"journal":"pydaub","format":true,"kind":"?"}', JournalError, r"must be of journal format 1, got b'true'"),
+        (b'{"journal":"pydaub","format":1,"x":1}\n', JournalDamaged, r"Line 1 of .* must be an event"),
+        (b'{"journal":"pydaub","format":1,"kind":"begun","precious":1}\n', JournalDamaged, r"begins with its settings"),
+        (b'{"journal":"pydaub","format":1,"kind":"started","settings":[1]}\n', JournalDamaged, r"Line 1"),
+        (b'{"journal":"pydaub","format":1,"kind":"started","settings":{"x":1}}\n', JournalMismatch, r"other settings"),
+    ],
+)
+def test_a_file_that_is_no_journal_of_this_run_is_left_alone(
+    tmp_path: Path, content: bytes, kind: type[JournalError], message: str
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(kind, match=message):
+        Journal(path, SETTINGS)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"garbage",
+        b"",
+        b"5",
+        b"[]",
+        b"{}",
+        b'{"kind":"evaluated"}',
+        b'{"kind":"asked","learner":"a","size":"x","bound":null}',
+        b"[" * 100_000,
+        b'{"kind":"selected","learner":5}',
+        b'{"kind":"asked","learner":"a","size":1,"bound":"x"}',
+        b'{"kind":"evaluated","learner":"a","size":1,"train_score":1,"valid_score":1%s,"seconds":1,"clock":1}'
+        % (b"0" * 400),
+        b'{"kind":"evaluated","learner":"a","size":1,"train_score":1,"valid_score":"x","seconds":1,"clock":1}',
+        b'{"kind":"evaluated","learner":"a","size":1,"train_score":1,"valid_score":1,"seconds":1,"clock":"x"}',
+    ],
+)
+def test_a_complete_line_that_is_no_event_is_said_and_left_alone(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "run.jsonl"
+    lines = written(path).splitlines(keepends=True)
+    content = b"".join([*lines[:2], line + b"\n", *lines[2:]])
+    path.write_bytes(content)
+    with pytest.raises(JournalDamaged, match=r"Line 3 of .*run.jsonl must be an event"):
+        Journal(path, SETTINGS)
+    with pytest.raises(JournalDamaged, match="Line 3"):
+        read(path)
+    assert path.read_bytes() == content
+
+
+def test_other_settings_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    content = written(path)
+    with pytest.raises(JournalMismatch, match=r"other settings: extra, sizes\. Give the same settings"):
+        Journal(path, {**SETTINGS, "sizes": [1], "extra": True})
+    assert path.read_bytes() == content
+
+
+def test_settings_must_be_plain(tmp_path: Path) -> None:
+    for nonsense in ({"x": object()}, {"x": float("nan")}, 5):
+        settings: Any = nonsense
+        with pytest.raises(InputError, match=r"`settings` must be plain JSON values, got"):
+            Journal(tmp_path / "run.jsonl", settings)
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"must be a file that can be written, got Is a directory"):
+        Journal(tmp_path, SETTINGS)
+    with pytest.raises(JournalError, match=r"must be a file that can be written, got No such file or directory"):
+        Journal(tmp_path / "no" / "run.jsonl", SETTINGS)
+    for nonsense in (None, 5, ["x"]):
+        path: Any = nonsense
+        with pytest.raises(InputError, match=r"`path` must be the path of a file, got"):
+            Journal(path, SETTINGS)
+    with pytest.raises(JournalError, match=r"must be a file that can be written, got embedded null byte"):
+        Journal("a\0b", SETTINGS)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for odd in (fifo, Path("/dev/null"), Path("/dev/full")):
+        with pytest.raises(JournalError, match=r"must be an ordinary file, got something else"):
+            Journal(odd, SETTINGS)
+        with pytest.raises(JournalError, match=r"must be an ordinary file, got something else"):
+            read(odd)
+    with pytest.raises(JournalError, match=r"must be a journal that can be read, got No such file or directory"):
+        read(tmp_path / "nowhere")
+
+
+def test_one_writer_at_a_time_and_none_left_locked_out_by_a_kill(tmp_path: Path) -> None:
+    """The lock is the kernel's: another process is refused, and a kill -9 of the holder frees it."""
+    path = tmp_path / "run.jsonl"
+    code = f"""
+        import time
+        from pydaub import Journal
+        journal = Journal({str(path)!r}, {SETTINGS!r})
+        print("locked", flush=True)
+        time.sleep(60)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "locked\n"
+        with pytest.raises(JournalLocked, match=r"must be written by one process at a time, and another one has it"):
+            Journal(path, SETTINGS)
+        assert read(path) == [Started(SETTINGS)], "reading needs no lock"
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    with Journal(path, SETTINGS) as journal:
+        assert journal.events == [Started(SETTINGS)]
+
+
+def test_the_lock_holds_within_a_process_too(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with Journal(path, SETTINGS), pytest.raises(JournalLocked):
+        Journal(path, SETTINGS)
+    Journal(path, SETTINGS).close()
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
+    """The kernel refuses in the middle of a line; the journal stays whole and says so."""
+    path = tmp_path / "run.jsonl"
+    code = f"""
+        import resource, signal
+        from pydaub import Journal, JournalError, Selected
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with Journal({str(path)!r}, {SETTINGS!r}) as journal:
+            journal.append(Selected("fits"))
+            limit = journal.path.stat().st_size + 10
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            try:
+                journal.append(Selected("does not fit"))
+            except JournalError as error:
+                print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "must take one more event, got File too large" in done.stdout
+    assert path.read_bytes().endswith(b'{"kind":"selected","learner":"fits"}\n')
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the test finds out by /proc which file was synced")
+def test_the_name_of_a_new_journal_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").readlink()))
+    written(tmp_path / "run.jsonl")
+    assert synced == [tmp_path]
+
+
+def test_outcomes_are_on_the_disk_before_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    with Journal(tmp_path / "run.jsonl", SETTINGS) as journal:
+        for event in EVENTS:
+            journal.append(event)
+            assert synced[-1] == journal.path.stat().st_size
+        journal.append(Asked(A, None), sync=False)
+        assert synced[-1] < journal.path.stat().st_size

@@ -1,0 +1,229 @@
+"""A saved learner is the same learner, and loading it runs nothing where that can be had."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import threading
+import zipfile
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+import skops.io
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from learners.samples import made
+from pydaub import Allocation, InputError, Measurement
+from pydaub.data import Prepared, prepare
+from pydaub.data.schema import Task as Kind
+from pydaub.evaluation.evaluate import Task, evaluate
+from pydaub.learners import portfolio, recipes
+from pydaub.runs.saving import ABOUT, PICKLE, SAFE, Saved, SavedLearnerError, load, save, saved_in
+
+
+@cache
+def data_of(kind: Kind) -> Prepared:
+    rows = made("frame", kind, rows=80)
+    return prepare(rows.X, rows.y, task=kind)
+
+
+EVERY = [(kind, name) for kind in ("classification", "regression") for name in recipes(data_of(kind).schema)]
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY)
+def test_every_learner_of_the_portfolio_is_saved_as_data(kind: Kind, name: str, tmp_path: Path) -> None:
+    """Mixed columns, so that the preprocessing is saved with it."""
+    data = data_of(kind)
+    learners = portfolio(name, data.schema)
+    estimator = learners[name].estimator
+    few = {key: 3 for key in estimator.get_params() if key.endswith(("n_estimators", "iterations"))}
+    estimator.set_params(**few)  # as many more would be saved in the same way
+    evaluation = evaluate(Task(data, learners), Allocation(name, 50))
+    assert isinstance(evaluation.outcome, Measurement), evaluation.outcome
+    rows = data.valid().X
+    saved = save(evaluation.fitted, tmp_path, rows)
+    assert saved == Saved(tmp_path / SAFE), saved.reason
+    assert sorted(path.name for path in tmp_path.iterdir()) == [ABOUT, SAFE]
+    assert saved_in(tmp_path) == saved
+    loaded = load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict(rows), evaluation.fitted.predict(rows))
+    if hasattr(evaluation.fitted, "predict_proba"):
+        np.testing.assert_array_equal(loaded.predict_proba(rows), evaluation.fitted.predict_proba(rows))
+
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+y = np.where(X[:, 0] > 0, "up", "down").astype(object)
+
+
+class Foreign(GaussianNB):
+    """A class that nobody here knows."""
+
+
+def test_a_foreign_class_goes_into_a_pickle_and_says_why(tmp_path: Path) -> None:
+    fitted = Foreign().fit(X, y)
+    saved = save(fitted, tmp_path, X)
+    assert saved.path == tmp_path / PICKLE
+    assert saved.reason is not None
+    assert saved.reason.startswith("SavedLearnerError: ")
+    assert "must hold known types only, got" in saved.reason
+    assert sorted(path.name for path in tmp_path.iterdir()) == [ABOUT, PICKLE]
+    assert json.loads((tmp_path / ABOUT).read_text()) == {"file": PICKLE, "reason": saved.reason}
+    assert saved_in(tmp_path) == saved
+    loaded = load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+
+
+def test_functions_and_classes_of_a_main_file_go_into_a_pickle_by_value(tmp_path: Path) -> None:
+    fitted = make_pipeline(FunctionTransformer(lambda values: values * 2), GaussianNB()).fit(X, y)
+    assert save(fitted, tmp_path, X).reason
+    np.testing.assert_array_equal(load(tmp_path).predict(X), fitted.predict(X))
+
+
+def test_one_that_predicts_otherwise_after_loading_is_not_trusted_to_skops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted = GaussianNB().fit(X, y)
+    other = GaussianNB().fit(X, y[::-1])
+    monkeypatch.setattr("pydaub.runs.saving._load_safe", lambda _path: other)
+    saved = save(fitted, tmp_path, X)
+    assert (saved.path, saved.reason) == (
+        tmp_path / PICKLE,
+        "SavedLearnerError: it predicts otherwise after loading",
+    )
+    assert not (tmp_path / SAFE).exists()
+    assert save(fitted, tmp_path).path == tmp_path / SAFE, "without rows nothing is compared"
+
+
+def test_what_was_saved_before_is_replaced(tmp_path: Path) -> None:
+    save(Foreign().fit(X, y), tmp_path, X)
+    save(GaussianNB().fit(X, y), tmp_path, X)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [ABOUT, SAFE]
+    assert type(load(tmp_path)) is GaussianNB
+    save(Foreign().fit(X, y), tmp_path, X)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [ABOUT, PICKLE]
+    assert type(load(tmp_path)).__name__ == "Foreign"
+
+
+def test_a_file_with_a_foreign_type_is_refused_and_runs_nothing(tmp_path: Path) -> None:
+    skops.io.dump(Foreign().fit(X, y), tmp_path / SAFE)
+    with pytest.raises(SavedLearnerError, match=r"model\.skops must hold known types only, got .*Foreign"):
+        load(tmp_path)
+
+
+class Evil:
+    """Pickled, it would make a file when it is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("wrap", [lambda evil: evil, lambda evil: make_pipeline(StandardScaler(), evil)])
+def test_a_file_that_would_run_something_is_refused(wrap: Any, tmp_path: Path) -> None:
+    learner = LogisticRegression().fit(X, y)
+    learner.extra_ = wrap(Evil(tmp_path / "evil"))
+    try:
+        skops.io.dump(learner, tmp_path / SAFE)
+    except Exception as error:  # noqa: BLE001  # then there is no such file
+        assert not (tmp_path / "evil").exists(), error  # noqa: PT017
+        return
+    with pytest.raises(SavedLearnerError, match=r"must hold known types only"):
+        load(tmp_path)
+    assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("function", [os.system, eval, exec])
+def test_a_function_that_is_hidden_in_a_partial_is_refused(function: Any, tmp_path: Path) -> None:
+    """Such a partial is trusted only around the function that scikit-learn itself hides there."""
+    learner = FunctionTransformer(partial(function, "1"))
+    skops.io.dump(learner, tmp_path / SAFE)
+    with pytest.raises(SavedLearnerError, match=r"must hold known types only, got .*(system|eval|exec)"):
+        load(tmp_path)
+
+
+def renamed(path: Path, before: str, after: str) -> None:
+    """Have the schema in a skops file name another type."""
+    with zipfile.ZipFile(path) as file:
+        content = {name: file.read(name) for name in file.namelist()}
+    schema = content["schema.json"].decode()
+    assert before in schema
+    content["schema.json"] = schema.replace(before, after).encode()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in content.items():
+            file.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("os", "system"), ("builtins", "eval"), ("sklearn.utils", "os"), ("subprocess", "Popen"), ("posix", "system")],
+)
+def test_a_file_that_names_a_dangerous_function_is_refused(module: str, name: str, tmp_path: Path) -> None:
+    save(GaussianNB().fit(X, y), tmp_path, X)
+    renamed(tmp_path / SAFE, '"__class__": "GaussianNB"', f'"__class__": "{name}"')
+    renamed(tmp_path / SAFE, '"__module__": "sklearn.naive_bayes"', f'"__module__": "{module}"')
+    with pytest.raises(SavedLearnerError, match=r"must (hold known types only|be a learner that pydaub saved)"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier(), Foreign()])
+def test_a_damaged_file_is_refused(learner: Any, kept: float, tmp_path: Path) -> None:
+    path = save(learner.fit(X, y), tmp_path, X).path
+    content = path.read_bytes()
+    path.write_bytes(content[: int(kept * len(content))])
+    with pytest.raises(SavedLearnerError, match=rf"{path.name} must be a learner that pydaub saved, got") as raised:
+        load(tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_bytes_that_are_something_else_are_refused(tmp_path: Path) -> None:
+    (tmp_path / SAFE).write_bytes(b"no zip file at all")
+    with pytest.raises(SavedLearnerError, match=r"must be a learner that pydaub saved, got .*zip"):
+        load(tmp_path)
+    (tmp_path / SAFE).unlink()
+    (tmp_path / PICKLE).write_bytes(pickle.dumps(1)[:-1])
+    with pytest.raises(SavedLearnerError, match=r"model\.pkl must be a learner that pydaub saved"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("about", [None, "", "[", "[]", "null", "{}", '{"reason": null}'])
+def test_a_pickle_without_its_reason_is_still_a_pickle(about: str | None, tmp_path: Path) -> None:
+    (tmp_path / PICKLE).write_bytes(cloudpickle.dumps(GaussianNB()))
+    if about is not None:
+        (tmp_path / ABOUT).write_text(about)
+    assert saved_in(tmp_path) == Saved(tmp_path / PICKLE, "")
+    assert type(load(tmp_path)) is GaussianNB
+
+
+def test_how_it_was_saved_is_told_without_loading_it(tmp_path: Path) -> None:
+    (tmp_path / PICKLE).write_bytes(pickle.dumps(Evil(tmp_path / "evil")))
+    (tmp_path / ABOUT).write_text(json.dumps({"file": PICKLE, "reason": "foreign"}))
+    assert saved_in(tmp_path) == Saved(tmp_path / PICKLE, "foreign")
+    assert not (tmp_path / "evil").exists()
+
+
+def test_a_folder_without_a_learner_is_refused(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(InputError, match=r"must hold a saved learner, got none. Let the run end first"):
+            load(folder)
+        with pytest.raises(InputError, match=r"must hold a saved learner, got none"):
+            saved_in(folder)
+
+
+def test_a_learner_that_cannot_be_pickled_either_is_refused(tmp_path: Path) -> None:
+    fitted = Foreign().fit(X, y)
+    fitted.lock_ = threading.Lock()
+    with pytest.raises(SavedLearnerError, match=r"Foreign must be such as can be saved, got TypeError: .*lock"):
+        save(fitted, tmp_path, X)
+    assert not list(tmp_path.iterdir())

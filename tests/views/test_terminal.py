@@ -1,0 +1,279 @@
+"""What people see: the live display on a real (pseudo-)terminal, plain lines elsewhere, and results in words."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import selectors
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cli.commands import (
+    PATIENCE,
+    alive,
+    descendants,
+    environment,
+    evaluated,
+    gated,
+    numbers,
+    wait_until,
+    written,
+)
+from pydaub import Allocation, Daub, Evaluated, Failure, Measurement, Schedule, Submitted
+from pydaub.records import Event
+from pydaub.runs.loop import Result, Step
+from pydaub.views.summary import counted
+from pydaub.views.terminal import Display, plain, print_columns, print_learners, print_run
+from pydaub.views.view import Picture
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+COLOUR = re.compile(r"\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|38|48|9[0-7])\b[0-9;]*m")
+HOSTILE = "[red]\x1b[31mtwo\nlines\x9b5m[/red]"
+SHOWN = "[red]\\x1b[31mtwo\\nlines\\x9b5m[/red]"
+
+
+class Screen:
+    """A terminal in which a command runs."""
+
+    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+        self.process = process
+        self.text = ""
+        self._descriptor = descriptor
+        self._bytes = b""
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def read_until(self, wanted: str | None) -> str:
+        """Read until a text is on the screen, or to the end; return all that was written."""
+        deadline = time.monotonic() + PATIENCE
+        while wanted is None or wanted not in self.text:
+            assert self._selector.select(deadline - time.monotonic()), f"{wanted} in vain; got {self.text[-2000:]}"
+            try:
+                received = os.read(self._descriptor, 1 << 16)
+            except OSError:  # Linux says so when the last who could write has closed
+                received = b""
+            if not received:
+                assert wanted is None, f"ended without {wanted}: {self.text[-2000:]}"
+                break
+            self._bytes += received
+            self.text = self._bytes.decode(errors="replace")
+        return self.text
+
+    def press(self, keys: bytes) -> None:
+        os.write(self._descriptor, keys)
+
+    def close(self) -> None:
+        self._selector.close()
+        os.close(self._descriptor)
+
+
+@contextmanager
+def screen(*arguments: object, width: int = 100, **said: str) -> Iterator[Screen]:
+    """Run the command in a terminal of its own, as a person does."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{CONTROLLED}; main()", *map(str, arguments)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env=environment(**{"TERM": "xterm-256color", **said}),
+    )
+    os.close(theirs)
+    shown = Screen(process, ours)
+    try:
+        yield shown
+    finally:
+        process.kill()
+        process.wait()
+        shown.close()
+
+
+# The terminal becomes the controlling one of the new session, so that Ctrl-C in it is a signal.
+CONTROLLED = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from pydaub.cli import main"
+
+
+BY_DAUB = ("--strategy", "daub", "--first-size", 60)  # from as many rows, up by 1.5
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return written(numbers(), tmp_path / "numbers.csv")
+
+
+def test_a_live_display(data: Path, tmp_path: Path) -> None:
+    """Progress, the leaders with their scores and bounds, what is running; and then the result in its place."""
+    gate = tmp_path / "gate"
+    gate.touch()
+    learners = gated(tmp_path / "gated.py", gate, rows=200)
+    folder = tmp_path / "run"
+    arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
+    with screen(*arguments, "--jobs", 1) as shown:
+        shown.read_until("running: gated 203")
+        text = ESCAPE.sub("", shown.text)
+        assert re.search(r"pydaub: [\d,]+ s on 1 worker", text)
+        assert re.search(r"█+░+ [\d,]+ of 420 rows", text)
+        assert re.search(r"\d+ outcomes? of 4 learners, [\d,]+ rows, [\d.]+ s of training", text)
+        assert re.search(r"learner +size +train +accuracy +bound", text)
+        assert re.search(r"bayes +\d+ +0\.\d{4} +0\.\d{4} +0\.\d{4}", text)
+        assert re.search(r"gated +135 +1\.0000 +0\.\d{4} +0\.\d{4} +running 203", text)
+        gate.unlink()
+        text = ESCAPE.sub("", shown.read_until(None))
+        assert shown.process.wait(PATIENCE) == 0
+    assert "Traceback" not in text
+    assert "420 of 420 rows" in text
+    assert re.search(r"; training everything: about [\d,]+ s", text)
+    assert re.search(r"Selected \S+: accuracy 0\.\d{4} on all 420 training rows\.", text)
+    assert "\x1b[?25h" in shown.text, "the cursor is given back"
+
+
+def test_ctrl_c_in_a_terminal(data: Path, tmp_path: Path) -> None:
+    gate, folder = tmp_path / "gate", tmp_path / "run"
+    gate.touch()
+    learners = gated(tmp_path / "gated.py", gate, rows=60)
+    arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
+    with screen(*arguments, "--jobs", 1) as shown:
+        shown.read_until("running: gated 60")
+        children = descendants(shown.process.pid)
+        shown.press(b"\x03")
+        text = shown.read_until(None)
+        assert shown.process.wait(PATIENCE) == 130
+    assert "Interrupted. `pydaub resume " in text
+    assert "Traceback" not in text
+    assert "\x1b[?25h" in text, "the cursor is given back"
+    wait_until(lambda: not alive(children))
+    assert evaluated(folder) >= 1
+
+
+OWN = f"""
+from sklearn.tree import DecisionTreeClassifier
+
+class Fails(DecisionTreeClassifier):
+    def fit(self, X, y, **more):
+        raise RuntimeError({HOSTILE!r})
+
+learners = {{{HOSTILE!r}: DecisionTreeClassifier(), "fails": Fails(), "n" * 70: DecisionTreeClassifier(max_depth=1)}}
+"""
+
+
+def test_hostile_names_and_no_colours(data: Path, tmp_path: Path) -> None:
+    """On a narrow terminal of a person who wants no colours."""
+    (tmp_path / "own.py").write_text(OWN)
+    arguments = ("run", data, "--target", "label", "--learners", tmp_path / "own.py", "--out", tmp_path / "run")
+    with screen(*arguments, width=60, NO_COLOR="1") as shown:
+        text = shown.read_until(None)
+        assert shown.process.wait(PATIENCE) == 0
+    assert "Traceback" not in text
+    assert not COLOUR.search(text)
+    assert "\x9b" not in text
+    folded = re.sub(r"\s", "", ESCAPE.sub("", text))
+    assert f"Selected{SHOWN}:accuracy" in folded
+    assert "Failed:1xerror(RuntimeError:[red]\\x1b[31mtwo):fails" in folded
+
+
+def test_a_terminal_that_can_do_nothing(data: Path, tmp_path: Path) -> None:
+    arguments = ("run", data, "--target", "label", "--learners", "tree,knn-5", "--out", tmp_path / "run")
+    with screen(*arguments, TERM="dumb") as shown:
+        text = shown.read_until(None)
+        assert shown.process.wait(PATIENCE) == 0
+    assert "\x1b" not in text
+    assert "tree with 125 rows: training 1.0000, validation 0." in text
+
+
+def picture() -> Picture:
+    return Picture(Daub(("tree", HOSTILE), Schedule((10, 20, 40))))
+
+
+def test_lines_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    events: list[Event] = [
+        Submitted(Allocation("tree", 10)),
+        Evaluated(Allocation("tree", 10), Measurement(1.0, 0.5, 0.25), 3.5),
+        Evaluated(Allocation(HOSTILE, 10), Failure("crash", HOSTILE, 1.0), 4.0),
+    ]
+    with Display(picture(), "accuracy", "2 workers") as display:
+        for event in events:
+            display.take(event)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "[     3.5 s] tree with 10 rows: training 1.0000, validation 0.5000 (0.25 s)",
+        f"[     4.0 s] {SHOWN} with 10 rows failed: crash ({SHOWN})",
+    ]
+    with Display(picture(), "accuracy", "2 workers", quiet=True) as display:
+        for event in events:
+            display.take(event)
+    assert capsys.readouterr().err == ""
+
+
+def result(stopped: str | None = None) -> Result:
+    steps = [
+        Step(Allocation("tree", 10), Measurement(1.0, 0.5, 0.5), None),
+        Step(Allocation(HOSTILE, 10), Failure("error", HOSTILE, 0.5), None),
+        Step(Allocation("tree", 40), Measurement(1.0, 0.75, 2.0, {"f1": 0.5, "peak_mb": 100.0}), 0.75),
+    ]
+    return Result(
+        selected="tree",
+        full_size=40,
+        steps=tuple(steps),
+        failures={HOSTILE: Failure("error", HOSTILE, 0.5)},
+        wall_seconds=4.0,
+        selected_size=40,
+        stopped=stopped,
+    )
+
+
+def printed(value: Result, width: int = 160) -> str:
+    out = Console(file=StringIO(), width=width, emoji=False, highlight=False)
+    print_run(out, value, None, ["tree", HOSTILE], scoring="accuracy", place="2 workers")
+    assert isinstance(out.file, StringIO)
+    return out.file.getvalue()
+
+
+def test_a_result_in_words() -> None:
+    text = printed(result())
+    assert "Selected tree: accuracy 0.7500 on all 40 training rows." in text
+    assert "Beside it: f1 0.5000." in text
+    assert "3 allocations, 60 rows, 3.0 s of training; 4.0 s on 2 workers." in text
+    assert "Training all 2 learners on all rows: 80 rows, about 2.5 s; this run took longer, 1.2 times that" in text
+    assert f"Failed: 1 x error ({SHOWN}): {SHOWN}" in text
+    assert "\x1b" not in text
+    assert "Stopped (time limit) before the end. The best so far is tree: accuracy 0.7500 with 40 of 40 rows." in (
+        printed(result("time limit"))
+    )
+
+
+@pytest.mark.parametrize("width", [20, 60])
+def test_a_narrow_terminal_eats_no_name(width: int) -> None:
+    assert SHOWN in re.sub(r"\s", "", printed(result(), width))
+
+
+def test_names_in_lists_are_no_markup() -> None:
+    out = Console(file=StringIO(), width=160)
+    print_columns(out, [(HOSTILE, "numeric", 1234, 5678), ("[b]", "text", 0, None)])
+    print_learners(out, [(HOSTILE, "[i]what[/i] :smile:")])
+    assert isinstance(out.file, StringIO)
+    text = out.file.getvalue()
+    assert text.count(SHOWN) == 2
+    for part in ("1,234", "5,678", "[b]", "[i]what[/i] :smile:"):
+        assert part in text
+    assert "\x1b" not in text
+
+
+def test_small_words() -> None:
+    assert counted(1, "worker") == "1 worker"
+    assert counted(1000, "worker") == "1,000 workers"
+    assert counted(0, "worker") == "0 workers"
+    assert plain("a\tb\x00\x7f\x85ü") == "a\\tb\\x00\\x7f\\x85ü"
