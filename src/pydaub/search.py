@@ -24,13 +24,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
-from pydaub.engines.processes import cores
+from pydaub.engines.registry import Where
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
 from pydaub.records import Evaluated, Event, Failure, Measurement
-from pydaub.runs.selection import Selection, Where, schedule_for, select, strategy_for
+from pydaub.runs.selection import Selection, schedule_for, select, strategy_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         time_limit: float | None = None,
         learner_timeout: float | None = None,
         learner_memory: int | None = None,
-        engine: str = "processes",
+        engine: str | None = None,
         address: str | None = None,
         folder: str | Path | None = None,
         random_state: Any = None,
@@ -242,14 +242,6 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         return found
 
     def _where(self) -> Where:
-        workers = None
-        if self.n_jobs is not None or self.learner_timeout is not None or self.learner_memory is not None:
-            jobs = 1 if self.n_jobs is None else self.n_jobs
-            if not isinstance(jobs, int | np.integer) or jobs == 0:
-                raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {jobs!r}.")
-            workers = int(jobs) if jobs > 0 else max(1, cores() + 1 + int(jobs))
-        if self.engine == "ray" and (self.n_jobs is None or self.n_jobs < 0):
-            workers = None  # all CPUs of the cluster
         limits = Limits(self.learner_timeout, self.learner_memory)
         if not isinstance(self.folder, str | Path | None):
             raise InputError(f"`folder` must be a path or None, got {self.folder!r}.")
@@ -258,7 +250,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 f"`random_state` must be a whole number where a `folder` is given, got {self.random_state!r}: another"
                 " seed would be another search."
             )
-        return Where(workers, limits, None if self.folder is None else Path(self.folder), self.engine, self.address)
+        folder = None if self.folder is None else Path(self.folder)
+        return Where.from_jobs(self.n_jobs, limits, folder, self.engine, self.address)
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
         if self.param_grid is not None:

@@ -36,14 +36,14 @@ from pydaub import (
     run,
 )
 from pydaub.data import prepare
-from pydaub.engines.processes import ProcessEngine, fit_in_worker
+from pydaub.engines.processes import ProcessEngine
+from pydaub.engines.registry import Where
 from pydaub.evaluation.evaluate import Task
-from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.records import Evaluated
 from pydaub.runs.journal import read
-from pydaub.runs.selection import Where, select
+from pydaub.runs.selection import select
 from tables import collected
 
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
@@ -138,7 +138,7 @@ def test_what_cannot_be_evaluated_is_refused_without_effect(engine: ProcessEngin
 
 def test_a_learner_that_starts_from_a_smaller_sample_is_not_evaluated_ahead(engine: ProcessEngine) -> None:
     free = engine.free
-    with pytest.raises(RefusedAllocation, match=r"must be asked for: it starts from what was asked before"):
+    with pytest.raises(RefusedAllocation, match=r"must not be guessed: it starts from the sizes asked for before"):
         engine.submit(Allocation("line", 40), guess=True)
     assert engine.free == free, "a refusal has no effect"
     engine.submit(Allocation("line", 40))
@@ -302,19 +302,6 @@ def test_a_time_limit_ends_the_run_with_what_is_there_and_nothing_is_left_runnin
     result = run(Daub(tuple(given), SCHEDULE), engine, known=known, time_limit=2)
     assert (result.stopped, result.selected) == ("time limit", "good")
     assert not any(map(alive, pids(path)))
-
-
-@linux
-def test_fitting_once_more_is_within_the_limits_too(tmp_path: Path) -> None:
-    given = task({"good": faulty.Learner(), "bad": faulty.Faulty("segfault")})
-    bench = Workbench(tmp_path, tuple(given.learners))
-    bench.lay_out(given)
-    arguments: Any = {"learners": ["good", "bad"], "size": FULL, "path": str(tmp_path / "it"), "with_validation": True}
-    assert fit_in_worker(bench, {**arguments, "learner": "good"}) is None
-    assert (tmp_path / "it").exists()
-    failure = fit_in_worker(bench, {**arguments, "learner": "bad"}, Limits(seconds=60.0))
-    assert failure is not None
-    assert (failure.kind, failure.message) == ("crash", "ended by SIGSEGV")
 
 
 def script(folder: Path, text: str, *arguments: Path) -> subprocess.Popen[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -17,9 +16,8 @@ import faulty
 from pydaub import Allocation, Failure, InputError, Measurement
 from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
-from pydaub.evaluation.workbench import Workbench, evaluate_at, fit_at
+from pydaub.evaluation.workbench import Workbench
 from pydaub.learners import Learner
-from pydaub.records import outcome_from_json
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(100, 4))
@@ -32,7 +30,7 @@ def task(**estimators: Any) -> Task:
 
 
 def laid_out(folder: Path, given: Task) -> tuple[Workbench, dict[str, Failure]]:
-    bench = Workbench(folder, tuple(given.learners))
+    bench = Workbench(folder)
     return bench, bench.lay_out(given)
 
 
@@ -123,40 +121,12 @@ def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
     laid_out(tmp_path, task(a=DecisionTreeClassifier()))
     other = prepare(np.arange(90.0)[:, None], np.arange(90) % 2, columns=False)
     with pytest.raises(InputError, match=r"must hold the same rows as this run, got others"):
-        Workbench(tmp_path, ("a",)).lay_out(Task(other, task(a=DecisionTreeClassifier()).learners))
+        Workbench(tmp_path).lay_out(Task(other, task(a=DecisionTreeClassifier()).learners))
 
 
 def test_files_that_a_killed_worker_left_unfinished_are_none(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier()))
-    (tmp_path / "fitted" / ".0-20-0.9.pkl.123").write_bytes(b"half of")
+    (tmp_path / "fitted" / ".abc-20-0.9.pkl.123").write_bytes(b"half of")
     assert bench.best_score(FULL, 20) == -math.inf
     assert bench.fitted(Allocation("a", 20), 0.9) is None
     bench.tidy(FULL)
-
-
-def test_a_worker_keeps_a_fitted_learner_from_a_score_on(tmp_path: Path) -> None:
-    given = task(tree=DecisionTreeClassifier())
-    bench, _ = laid_out(tmp_path, given)
-    arguments: Any = {"folder": str(tmp_path), "learners": ["tree"], "learner": "tree", "size": FULL}
-    outcome = outcome_from_json(evaluate_at(**arguments, above=1.1))
-    assert isinstance(outcome, Measurement)
-    assert bench.fitted(Allocation("tree", FULL), outcome.valid_score) is None
-    evaluate_at(**arguments, above=outcome.valid_score)
-    fitted: Any = bench.fitted(Allocation("tree", FULL), outcome.valid_score)
-    valid = DATA.valid()
-    assert fitted.score(valid.X, valid.y) == outcome.valid_score, "the very one that was measured"
-
-
-def test_a_fitted_learner_that_cannot_be_pickled_is_measured_all_the_same(tmp_path: Path) -> None:
-    bench, _ = laid_out(tmp_path, task(grown=faulty.Grown()))
-    told = evaluate_at(str(tmp_path), ["grown"], "grown", FULL, -math.inf)
-    assert "valid_score" in told
-    assert bench.fitted(Allocation("grown", FULL), told["valid_score"]) is None
-
-
-@pytest.mark.parametrize("with_validation", [False, True])
-def test_a_learner_is_fitted_once_more_and_left_at_a_path(tmp_path: Path, *, with_validation: bool) -> None:
-    laid_out(tmp_path, task(known=faulty.Learner()))
-    path = tmp_path / "selected.pkl"
-    assert fit_at(str(tmp_path), ["known"], "known", FULL, str(path), with_validation=with_validation) == str(path)
-    assert cloudpickle.loads(path.read_bytes()).size_ == (100 if with_validation else FULL)

@@ -166,7 +166,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(nursery: Nursery) -> None:
 
 
 def pid_of(nursery: Nursery, what: str = "who", limits: Limits = Limits(), **arguments: Any) -> int:  # noqa: B008  # frozen
-    key = nursery.begin({"what": what, **arguments}, limits, again=True)
+    key = nursery.begin({"what": what, **arguments}, limits, reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert (done.key, done.status) == (key, "ok")
@@ -179,7 +179,7 @@ def test_calls_that_allow_it_have_the_same_child_in_turn(nursery: Nursery) -> No
     assert ended(nursery, "getpid").value != first  # one that did not ask for it
     assert pid_of(nursery, limits=Limits(memory=500 * MB)) != first  # other limits
     assert pid_of(nursery, limits=Limits(seconds=50)) == first
-    answer = nursery.begin({"what": "answer_at_length"}, again=True)
+    answer = nursery.begin({"what": "answer_at_length"}, reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert (done.key, done.value) == (answer, "x" * 3_000_000)
@@ -188,7 +188,7 @@ def test_calls_that_allow_it_have_the_same_child_in_turn(nursery: Nursery) -> No
 def test_two_at_a_time_have_a_child_each(nursery: Nursery, tmp_path: Path) -> None:
     told = tmp_path / "pids"
     for name in "ab":
-        nursery.begin({"what": "tell_pid_until", "path": str(told), "end": str(tmp_path / name)}, again=True)
+        nursery.begin({"what": "tell_pid_until", "path": str(told), "end": str(tmp_path / name)}, reusable=True)
     wait_until(lambda: len(pids(told)) == 2)  # both run
     assert len(set(pids(told))) == 2
     for name in "ab":
@@ -200,11 +200,11 @@ def test_two_at_a_time_have_a_child_each(nursery: Nursery, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("what", "arguments", "limits"),
     [
-        ("who", {"failure": "error"}, Limits()),
+        ("who", {"reusable": False}, Limits()),
         ("who_with_another", {}, Limits()),
         ("who", {"held": 300 * MB}, Limits(memory=600 * MB)),
     ],
-    ids=["failed", "left a process", "holds much memory"],
+    ids=["said so", "left a process", "holds much memory"],
 )
 @linux
 def test_a_child_is_not_used_again_after(nursery: Nursery, what: str, arguments: Any, limits: Limits) -> None:
@@ -217,14 +217,14 @@ def test_a_child_is_not_used_again_after(nursery: Nursery, what: str, arguments:
 def test_limits_hold_in_a_child_that_is_used_again(nursery: Nursery) -> None:
     limits = Limits(seconds=ENOUGH, memory=400 * MB)
     used = pid_of(nursery, limits=limits)
-    key = nursery.begin({"what": "forever"}, Limits(seconds=0.3, memory=400 * MB), again=True)
+    key = nursery.begin({"what": "forever"}, Limits(seconds=0.3, memory=400 * MB), reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert (done.key, done.status, done.message) == (key, "timeout", "longer than 0.3 s")
     wait_until(lambda: not alive(used))
     again = pid_of(nursery, limits=limits)
     assert again != used
-    nursery.begin({"what": "fill_memory"}, limits, again=True)
+    nursery.begin({"what": "fill_memory"}, limits, reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert done.status == "memory"
@@ -243,7 +243,7 @@ def test_a_waiting_child_that_is_killed_is_missed_by_nobody(nursery: Nursery) ->
 def test_the_peak_is_that_of_the_call_alone(nursery: Nursery) -> None:
     peaks = []
     for what, arguments in (("who", {}), ("take_and_give_back", {"size": 200 * MB}), ("who", {})):
-        nursery.begin({"what": what, **arguments}, again=True)
+        nursery.begin({"what": what, **arguments}, reusable=True)
         done = nursery.wait(ENOUGH)
         assert done is not None
         peaks.append(done.peak_mb)

@@ -31,6 +31,7 @@ from pydaub import (
     Strategy,
 )
 from pydaub.data import Prepared, Split, prepare
+from pydaub.engines.registry import Where
 from pydaub.errors import FitFailed
 from pydaub.evaluation.evaluate import Task, fitted_on
 from pydaub.isolation.nursery import Limits
@@ -39,7 +40,6 @@ from pydaub.runs.journal import read
 from pydaub.runs.selection import (
     SMALLEST_FIRST_SIZE,
     Selection,
-    Where,
     schedule_for,
     select,
     settings_of,
@@ -338,14 +338,14 @@ def test_a_learner_that_cannot_be_fitted_once_more_says_so() -> None:
         task, strategy = task_of([("slow", Slow(most=210))])
         found = select(task, strategy, where, refit=True)
         assert found.note
-        assert re.match(r"slow must be fitted once more .*, got error: RuntimeError: too many rows", found.note)
+        assert re.match(r"slow could not be refitted: error: RuntimeError: too many rows", found.note)
         valid = task.data.valid()
         assert found.fitted.score(valid.X, valid.y) == found.result.valid_score
 
 
 def test_where_none_was_kept_and_none_can_be_fitted_that_is_an_error() -> None:
     task, strategy = task_of([("slow", Slow(most=150))], cv=2)
-    with pytest.raises(FitFailed, match=r"slow must be fitted once more .*, got error: RuntimeError: too many rows"):
+    with pytest.raises(FitFailed, match=r"slow could not be refitted: error: RuntimeError: too many rows"):
         select(task, strategy, Where())
 
 

@@ -16,7 +16,7 @@ from pydaub.cli.app import complain, leave_on_termination
 from pydaub.cli.output import as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.formats.synthetic import PAPER_ROWS
-from pydaub.engines.processes import ProcessEngine, available_memory, check_limits, cores
+from pydaub.engines.registry import Where, open_engine
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
 from pydaub.isolation.nursery import Limits
@@ -27,7 +27,7 @@ from pydaub.runs import saving
 from pydaub.runs.folder import Request, RunFolder, check_unused, new_path, versions
 from pydaub.runs.journal import JOURNAL, Journal, read
 from pydaub.runs.loop import Result, run
-from pydaub.runs.selection import ENGINES, Selection, Where, schedule_for, select, settings_of, strategy_for
+from pydaub.runs.selection import Selection, schedule_for, select, settings_of, strategy_for
 from pydaub.views.summary import counted
 from pydaub.views.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
 from pydaub.views.view import Picture
@@ -56,35 +56,20 @@ class Options:
     json: bool = False
     quiet: bool = False
     dashboard: bool = False
-    engine: str = ENGINES[0]
+    engine: str = "processes"
     address: str | None = None
 
     def where(self, folder: Path) -> Where:
-        """Return where evaluations run; on a cluster the memory of this machine says nothing."""
-        if self.engine == ENGINES[0] and self.address is None:
-            return Where(self.workers, self.limits, folder)
-        jobs = None if self.jobs is None else self.workers
-        return Where(jobs, Limits(self.learner_timeout, self.learner_memory), folder, self.engine, self.address)
+        """Return where evaluations run, with a memory limit for each even if the user sets none."""
+        if self.jobs is not None and self.jobs < 1:
+            raise InputError(f"`--jobs` must be at least 1, got {self.jobs}.")
+        limits = Limits(self.learner_timeout, self.learner_memory)
+        return Where(self.jobs, limits, folder, self.engine, self.address).with_default_memory()
 
     @property
     def place(self) -> str:
         """Where it runs, in words."""
-        return "a Ray cluster" if self.engine == "ray" else counted(self.workers, "worker")
-
-    @property
-    def workers(self) -> int:
-        """How many processes."""
-        if self.jobs is not None and self.jobs < 1:
-            raise InputError(f"`--jobs` must be at least 1, got {self.jobs}.")
-        return cores() if self.jobs is None else self.jobs
-
-    @property
-    def limits(self) -> Limits:
-        """What each learner may use; unless said otherwise, its share of most of the memory."""
-        memory = self.learner_memory
-        if memory is None and (available := available_memory()) is not None:
-            memory = int(0.8 * available) // self.workers
-        return Limits(self.learner_timeout, memory)
+        return self.where(Path()).description
 
 
 def start(request: Request, out: Path | None, options: Options) -> None:
@@ -230,20 +215,18 @@ def _only_run(  # noqa: PLR0913  # what a run needs
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"`--out` must be a folder that can be written, got {error.strerror}.") from None
-    with Journal(folder / JOURNAL, settings_of(task, strategy)) as journal:
-        engine = ProcessEngine(task, options.workers, folder, options.limits)
+    with (
+        Journal(folder / JOURNAL, settings_of(task, strategy)) as journal,
+        open_engine(task, options.where(folder)) as engine,
+    ):
         return run(strategy, engine, journal, known=known, watch=display.take)
 
 
 def _check(request: Request, options: Options) -> None:
     """Refuse at the door what would fail later. A cluster is connected to here, before a folder is made."""
-    check_limits(options.limits)
-    if options.where(Path()).on_cluster:
-        from pydaub.engines.cluster.ray import connect  # as late as that: it may not be wanted
-
-        connect(options.address, options.jobs)
-        if options.address == "local" and not options.quiet:
-            complain("A Ray of our own was started: on loopback only, asking for a token, reporting to nobody.")
+    note = options.where(Path()).connect()
+    if note and not options.quiet:
+        complain(note)
     if options.time_limit is not None and not options.time_limit > 0:
         raise InputError(f"`--time-limit` must be more than 0, got {options.time_limit}.")
     if request.scoring is not None:
@@ -274,7 +257,7 @@ def _task(request: Request, data: Prepared, options: Options) -> tuple[Task, Str
         metrics=request.metrics,
         seed=request.seed,
         reuse=request.reuse,
-        threads=1 if options.engine == "ray" else max(1, cores() // options.workers),
+        threads=options.where(Path()).threads,
     )
     strategy = strategy_for(request.strategy, task, schedule, request.delta)
     notes = [note] if note and strategy.schedule.sizes[0] == schedule.sizes[0] else []  # it may begin elsewhere

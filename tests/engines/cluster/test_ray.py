@@ -41,13 +41,14 @@ from pydaub.engines.cluster.fleet import RETRIES, Fleet, _Sent
 from pydaub.engines.cluster.node import IDENTITY, PREFIX, Crate, copy_of, sweep
 from pydaub.engines.cluster.ray import RayEngine, _check_reachable, connect
 from pydaub.engines.processes import ProcessEngine
+from pydaub.engines.registry import Where
 from pydaub.engines.serial import SerialEngine
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.records import Evaluated
 from pydaub.runs.journal import read
-from pydaub.runs.selection import Where, select
+from pydaub.runs.selection import select
 from tables import collected
 
 pytestmark = ray_here.needs_ray
