@@ -62,7 +62,7 @@ def test_failures_are_recorded_too(tmp_path: Path) -> None:
         (HEADER.replace("\n", ",size\n") + "a,1,1,1,1,1\n", r"must have each column once, got learner,size,"),
         (
             HEADER + "a,10,1,0.5,1\na,10,1,0.5,1\n",
-            r"Line 3 of .*curves.csv: .* must stand once, got 'a' with 10 in line 2",
+            r"Line 3 of .*curves.csv: .* must not repeat, got 'a' with 10, a duplicate of line 2",
         ),
         (
             HEADER + "a,10,1,zero,1\n",
@@ -143,7 +143,7 @@ def test_what_was_not_recorded_is_refused_with_no_effect() -> None:
         RefusedAllocation, match=r"the table must hold size 20 of learner 'a', .* got only 10. Record it"
     ):
         engine.submit(Allocation("a", 20))
-    with pytest.raises(RefusedAllocation, match=r"must hold size 10 of learner 'b', .* got no line of it"):
+    with pytest.raises(RefusedAllocation, match=r"must hold size 10 of learner 'b', .* got no line for this learner"):
         engine.submit(Allocation("b", 10))
     assert engine.free == 1
 
