@@ -164,6 +164,7 @@ class Nursery:
 
     def _end_server(self) -> None:
         self._socket.close()  # the server sees end-of-file, kills its children and exits
+        self._process.terminate()  # ends a server that is still importing modules; a running one ignores it
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:

@@ -129,6 +129,7 @@ class _Server:
             lines = self._received()
         setup, *waiting = map(json.loads, lines)
         self._function = _prepared(setup)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from now on it must kill its children before it exits
         woken, wake = socket.socketpair()
         for end in (woken, wake):
             end.setblocking(False)  # noqa: FBT003  # its only parameter

@@ -234,25 +234,13 @@ class Fleet:
         return Ended(**{**answer["ended"], "key": sent.key})
 
     def _lost(self, sent: _Sent, error: Exception) -> Ended | None:
-        """Retry an evaluation that was lost, or give it up; raise if every other evaluation would fail likewise."""
-        errors = self._ray.exceptions
-        cause = error
-        if isinstance(error, errors.RayTaskError):  # raised by our own code on a node, not by the learner
-            cause = error.cause
-            if isinstance(cause, InputError):
-                raise cause from None
-            if not isinstance(cause, errors.ObjectLostError):  # the rows
-                raise ClusterLost(f"A node could not evaluate: {one_line(cause)}. {KEPT}") from error
-        if isinstance(cause, errors.RuntimeEnvSetupError | errors.TaskUnschedulableError | errors.LocalRayletDiedError):
-            raise ClusterLost(f"Ray could not start an evaluation: {one_line(cause)}. {KEPT}") from None
+        """Retry an evaluation that was lost, or give it up."""
+        cause = loss(error)
         sent.losses += 1
-        if sent.losses <= RETRIES:
-            self._send(sent)
-            return None
-        status = "memory" if isinstance(cause, errors.OutOfMemoryError) else "crash"
-        names = [kind.__name__ for kind in type(cause).__mro__]
-        words = next((LOSSES[name] for name in names if name in LOSSES), f"it was lost ({one_line(cause)})")
-        return Ended(sent.key, status, None, f"{words}; it was tried {sent.losses} times", 0.0, 0.0)
+        if sent.losses > RETRIES:
+            return given_up(sent.key, cause, sent.losses)
+        self._send(sent)
+        return None
 
     def cancel(self, key: int) -> None:
         """Stop an evaluation; `wait` never returns it."""
@@ -287,3 +275,30 @@ class Fleet:
         ]
         if done:
             self._ray.wait(done, num_returns=len(done), timeout=10)
+
+
+def loss(error: Exception) -> Exception:
+    """Return why Ray lost an evaluation; raise an error if every other evaluation would fail in the same way."""
+    from ray import exceptions  # noqa: PLC0415  # an optional dependency
+
+    cause = error
+    if isinstance(error, exceptions.RayTaskError):  # raised by our own code on a node, not by the learner
+        cause = error.cause
+        if isinstance(cause, InputError):
+            raise cause from None
+        if not isinstance(cause, exceptions.ObjectLostError):  # the rows
+            raise ClusterLost(f"A node could not evaluate: {one_line(cause)}. {KEPT}") from error
+    if isinstance(
+        cause,
+        exceptions.RuntimeEnvSetupError | exceptions.TaskUnschedulableError | exceptions.LocalRayletDiedError,
+    ):
+        raise ClusterLost(f"Ray could not start an evaluation: {one_line(cause)}. {KEPT}") from None
+    return cause
+
+
+def given_up(key: int, cause: Exception, losses: int) -> Ended:
+    """Return how an evaluation ended that was lost too often."""
+    names = [kind.__name__ for kind in type(cause).__mro__]
+    words = next((LOSSES[name] for name in names if name in LOSSES), f"it was lost ({one_line(cause)})")
+    status = "memory" if "OutOfMemoryError" in names else "crash"
+    return Ended(key, status, None, f"{words}; it was tried {losses} times", 0.0, 0.0)
