@@ -227,7 +227,12 @@ def who_with_another() -> dict[str, Any]:
 
 
 def surroundings() -> dict[str, Any]:
-    return {"environment": dict(os.environ), "path": sys.path, "folder": str(Path.cwd())}
+    return {
+        "environment": dict(os.environ),
+        "path": sys.path,
+        "folder": str(Path.cwd()),
+        "default_sigterm": signal.getsignal(signal.SIGTERM) == signal.SIG_DFL,
+    }
 
 
 def pids(path: Path) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 
-pytest.importorskip("ray", reason="needs Ray: pip install 'pydaub[ray]'")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'pydaub[ray]'")
 
 
 @pytest.mark.parametrize("address", ["ray://somewhere:10001", "", 5])
