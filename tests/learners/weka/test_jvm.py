@@ -39,7 +39,7 @@ def evaluated(
     try:
         engine.submit(allocation)
         _, outcome = collected(engine)
-        fitted = engine.bench.fitted(allocation, outcome.valid_score) if isinstance(outcome, Measurement) else None
+        fitted = engine.fitted(allocation, outcome.valid_score) if isinstance(outcome, Measurement) else None
         return outcome, fitted
     finally:
         engine.close()
