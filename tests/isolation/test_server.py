@@ -28,7 +28,7 @@ def nursery() -> Iterator[Nursery]:
 @pytest.fixture
 def neighbour(nursery: Nursery, tmp_path: Path) -> Iterator[None]:
     """Another call that runs at the same time, and must succeed."""
-    path = tmp_path / "go on"
+    path = tmp_path / "end"
     key = nursery.begin({"what": "until", "path": str(path)})
     yield
     path.touch()
@@ -188,15 +188,15 @@ def test_reusable_calls_share_a_child_one_after_the_other(nursery: Nursery) -> N
 
 
 def test_reusable_calls_at_the_same_time_have_different_children(nursery: Nursery, tmp_path: Path) -> None:
-    told = tmp_path / "pids"
+    running = tmp_path / "pids"
     for name in "ab":
-        nursery.begin({"what": "tell_pid_until", "path": str(told), "end": str(tmp_path / name)}, reusable=True)
-    wait_until(lambda: len(pids(told)) == 2)  # both are running
-    assert len(set(pids(told))) == 2
+        nursery.begin({"what": "tell_pid_until", "path": str(running), "end": str(tmp_path / name)}, reusable=True)
+    wait_until(lambda: len(pids(running)) == 2)  # both are running
+    assert len(set(pids(running))) == 2
     for name in "ab":
         (tmp_path / name).touch()
-    assert {done.value["pid"] for done in (nursery.wait(ENOUGH), nursery.wait(ENOUGH)) if done} == set(pids(told))
-    assert {pid_of(nursery), pid_of(nursery)} <= set(pids(told))
+    assert {done.value["pid"] for done in (nursery.wait(ENOUGH), nursery.wait(ENOUGH)) if done} == set(pids(running))
+    assert {pid_of(nursery), pid_of(nursery)} <= set(pids(running))
 
 
 @pytest.mark.parametrize(
