@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from pydaub.algorithm.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.schedule import PAPER_SIZES, Schedule
-from pydaub.algorithm.strategies import STRATEGIES, Daub, Elimination, Frugal, Full, Halving, Strategy, Subset
+from pydaub.algorithm.strategies import (
+    STRATEGIES,
+    Daub,
+    Elimination,
+    Frugal,
+    Full,
+    Halving,
+    Steerable,
+    Strategy,
+    Subset,
+)
 from pydaub.engines import Engine, SerialEngine, Table, TableEngine
 from pydaub.errors import (
     AllLearnersFailed,
@@ -27,6 +37,7 @@ from pydaub.errors import (
     ProtocolError,
     PydaubError,
     RefusedAllocation,
+    SavedLearnerError,
 )
 from pydaub.records import (
     Allocation,
@@ -35,13 +46,17 @@ from pydaub.records import (
     Failure,
     Measurement,
     Outcome,
+    Resumed,
+    Scores,
     Selected,
     Started,
+    Steered,
     Stopped,
     Submitted,
 )
+from pydaub.runs.account import Account, Result, Step
 from pydaub.runs.journal import Journal
-from pydaub.runs.loop import Result, Step, run
+from pydaub.runs.loop import run
 
 if TYPE_CHECKING:
     from pydaub.learners.weka.classifier import WekaClassifier
@@ -52,6 +67,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "PAPER_SIZES",
     "STRATEGIES",
+    "Account",
     "AllLearnersFailed",
     "Allocation",
     "Asked",
@@ -82,11 +98,16 @@ __all__ = [
     "PydaubError",
     "RefusedAllocation",
     "Result",
+    "Resumed",
+    "SavedLearnerError",
     "Schedule",
+    "Scores",
     "Selected",
     "SerialEngine",
     "SlopeBound",
     "Started",
+    "Steerable",
+    "Steered",
     "Step",
     "Stopped",
     "Strategy",

@@ -1,63 +1,66 @@
-"""Everything that pydaub raises on purpose.
+"""Every exception that pydaub raises on purpose.
 
 ::
 
     PydaubError
-    ├── InputError (also a ValueError)        what a person gave does not hold; nothing has been done yet
+    ├── InputError (also a ValueError)        bad input; nothing has been done yet
     │   └── RefusedAllocation                 an engine cannot evaluate this allocation
     ├── ProtocolError (also a RuntimeError)   ask and tell were called out of turn
     ├── AllLearnersFailed (also a ValueError) no learner is left; lists the failures, grouped
-    ├── NothingMeasured                       the time limit passed before there was a first measurement
+    ├── NothingMeasured                       the run stopped before its first measurement
     ├── FitFailed                             the selected learner could not be fitted once more
-    ├── ClusterLost                           the cluster no longer does its part; the run can be resumed
-    └── JournalError                          the record of a run cannot be used; it is left as it was
+    ├── SavedLearnerError                     a learner cannot be saved or loaded
+    ├── ClusterLost                           the cluster stopped responding; the run can be resumed
+    └── JournalError                          the journal cannot be used; it is left unchanged
         ├── JournalLocked                     another process is writing it
-        ├── JournalDamaged                    a complete line in it is no event
+        ├── JournalDamaged                    a complete line in it is not an event
         └── JournalMismatch                   it belongs to another run
 
-Messages have a grammar: what must hold, what was got, what to do.
+A message about bad input says what must hold, what was given, and what to do.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+TIME_LIMIT: Final = "time limit"  # the reason of a run that its time limit stopped
+
 
 class Reason(Protocol):
-    """What is told of a failure: `records.Failure`, which stands above this file."""
+    """The part of `records.Failure` that is needed here; `records` imports this module."""
 
     @property
     def kind(self) -> str:
-        """One of a few words."""
+        """One of error, timeout, memory, crash."""
 
     @property
     def message(self) -> str:
-        """What the learner said."""
+        """What went wrong."""
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error of foreign code as one line, not endless; even what it says of itself may fail."""
+    """Return an exception of foreign code as one short line, even if its `__str__` raises."""
     try:
         lines = str(error).strip().splitlines() or [""]
-    except Exception:  # noqa: BLE001  # its own __str__ may raise anything
-        lines = ["(its message cannot be told)"]
+    except Exception:  # noqa: BLE001  # a foreign __str__ may raise anything
+        lines = ["(its message cannot be shown)"]
     return f"{type(error).__name__}: {lines[0]}"[:500]
 
 
 class PydaubError(Exception):
-    """The root of the tree."""
+    """Base class of all exceptions of pydaub."""
 
 
 class InputError(PydaubError, ValueError):
-    """What a person gave does not hold."""
+    """Bad input. Nothing has been done yet."""
 
 
 class RefusedAllocation(InputError):
-    """An engine cannot evaluate this allocation; submitting it had no effect."""
+    """An engine cannot evaluate this allocation. Submitting it had no effect."""
 
 
 class ProtocolError(PydaubError, RuntimeError):
@@ -67,39 +70,54 @@ class ProtocolError(PydaubError, RuntimeError):
 class AllLearnersFailed(PydaubError, ValueError):
     """No learner is left to train.
 
-    `failures` holds each learner's failure; the message groups the learners that failed in the same way. Raised
-    by `run`, `result` is what the run has done up to then.
+    Attributes
+    ----------
+    failures
+        Each learner's failure. The message groups the learners that failed in the same way.
+    result
+        What the run did until then, if `run` raised this.
     """
 
     def __init__(self, failures: Mapping[str, Reason]) -> None:
         self.failures = dict(failures)
-        self.result: Any = None  # a run puts here what it has done
+        self.result: Any = None  # set by `run`
         count = len(self.failures)
         summary = f"All {count} learners failed" if count > 1 else "The only learner failed"
         super().__init__(f"{summary}: {'; '.join(grouped(self.failures))}.")
 
     def __reduce__(self) -> tuple[type[AllLearnersFailed], tuple[dict[str, Reason]]]:
-        return type(self), (self.failures,)  # it is made of the failures, not of the message
+        return type(self), (self.failures,)  # the constructor takes the failures, not the message
 
 
 class NothingMeasured(PydaubError):
-    """The time limit passed before any learner had been measured. `result` is what the run has done up to then."""
+    """The run stopped before any learner had been measured. `result` is what it did until then."""
 
-    def __init__(self, result: Any = None) -> None:  # noqa: ANN401  # a `Result`, which stands above this file
-        self.result = result
-        super().__init__("`time_limit` must leave time for at least one measurement. Resume the run with a longer one.")
+    def __init__(self, reason: str = TIME_LIMIT, result: Any = None) -> None:  # noqa: ANN401  # a `Result`, of a higher room
+        self.reason, self.result = reason, result
+        if reason == TIME_LIMIT:
+            message = "`time_limit` must leave time for at least one measurement. Resume the run with a longer one."
+        else:
+            message = f"The run ended before anything was measured: {reason}. Resume it to continue."
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[NothingMeasured], tuple[str, Any]]:
+        return type(self), (self.reason, self.result)
 
 
 class FitFailed(PydaubError):
-    """The selected learner could not be fitted once more, and was not kept."""
+    """The selected learner could not be fitted once more, and the fitted one was not kept."""
+
+
+class SavedLearnerError(PydaubError):
+    """A learner cannot be saved or loaded."""
 
 
 class ClusterLost(PydaubError):
-    """The cluster no longer does its part. What was measured is kept: the run can be resumed."""
+    """The cluster stopped responding. What was measured is kept: the run can be resumed."""
 
 
 class JournalError(PydaubError):
-    """The record of a run cannot be used. It is left as it was."""
+    """The journal of a run cannot be used. It is left unchanged."""
 
 
 class JournalLocked(JournalError):
@@ -107,7 +125,7 @@ class JournalLocked(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """A complete line of the journal is no event."""
+    """A complete line of the journal is not an event."""
 
 
 class JournalMismatch(JournalError):
@@ -115,7 +133,7 @@ class JournalMismatch(JournalError):
 
 
 def grouped(failures: Mapping[str, Reason], shown: int = 5) -> list[str]:
-    """Return one line for each way of failing, the most frequent first, naming the first few learners."""
+    """Return a line for each kind of failure, most frequent first, naming the first few learners."""
     ways: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for learner, failure in failures.items():
         ways[failure.kind, failure.message].append(learner)

@@ -1,4 +1,4 @@
-"""The values that cross borders: allocations, outcomes, and the events of a journal, to and from JSON."""
+"""The values that rooms exchange: allocations, outcomes, and the events of a journal, to and from JSON."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ T = TypeVar("T")
 
 LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
 COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "add")
+VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The first `size` rows of the training data, given to `learner`. It says what, never how."""
+    """Train `learner` on the first `size` rows of the training data. Says what to evaluate, not how."""
 
     learner: str
     size: int
@@ -39,10 +40,18 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What training on an allocation gave. Scores are finite and higher is better.
+    """What training on an allocation gave. Scores are finite, and higher is better.
 
-    A score that is no number is not a measurement but a `Failure`. `metrics` are further figures by name, which no
-    strategy looks at.
+    A score that is NaN or infinite is a `Failure` instead.
+
+    Parameters
+    ----------
+    train_score, valid_score
+        Scores on the sample itself and on the validation rows.
+    seconds
+        How long the evaluation took.
+    metrics
+        Further figures by name. No strategy looks at them.
     """
 
     train_score: float
@@ -59,20 +68,20 @@ class Measurement:
             )
         plain = type(train) is type(valid) is type(seconds) is float
         if plain and -LARGEST <= train <= LARGEST and -LARGEST <= valid <= LARGEST and 0 <= seconds <= LARGEST:
-            return  # as nearly always
+            return  # the fast path
         for name in ("train_score", "valid_score", "seconds"):
             value = number(getattr(self, name), name)
             object.__setattr__(self, name, value)
             if not -LARGEST <= value <= LARGEST:
                 limit = f"finite, at most {LARGEST:g} in size"
-                raise InputError(f"`{name}` must be {limit}, got {value}. Tell a Failure instead.")
+                raise InputError(f"`{name}` must be {limit}, got {value}. Report a Failure instead.")
         if self.seconds < 0:
             raise InputError(f"`seconds` must not be negative, got {self.seconds}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an allocation gave no measurement: `kind` is one of error, timeout, memory, crash."""
+    """Why an allocation gave no measurement; `kind` is one of error, timeout, memory, crash."""
 
     kind: str
     message: str
@@ -93,23 +102,66 @@ Outcome: TypeAlias = Measurement | Failure
 
 
 @dataclass(frozen=True, slots=True)
+class Scores:
+    """What the scores of a run are, for everything that weighs or shows them.
+
+    Parameters
+    ----------
+    name
+        What people call the score, such as "accuracy".
+    rows
+        On how many rows a score at the full size is measured; None where that is unknown.
+    top
+        The best possible score; None where that is unknown.
+    proportion
+        Whether a score is a proportion of these rows, so that its standard error is known.
+    """
+
+    name: str = "score"
+    rows: int | None = None
+    top: float | None = 1.0
+    proportion: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rows is not None and whole(self.rows, "rows") < 1:
+            raise InputError(f"`rows` must be at least 1, or None, got {self.rows}.")
+        if self.top is not None and not math.isfinite(number(self.top, "top")):
+            raise InputError(f"`top` must be a finite number, or None, got {self.top}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {"name": self.name, "rows": self.rows, "top": self.top, "proportion": self.proportion}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Scores:
+        """Return the scores that `to_json` wrote."""
+        return cls(str(fields["name"]), fields["rows"], fields["top"], bool(fields["proportion"]))
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
-    """The first line of a journal: what the run is about, as plain JSON values."""
+    """The first line of a journal.
+
+    `settings` say what the run is about, as plain JSON values: a run can be resumed only with the same ones. `versions`
+    are those of Python and of the libraries that the run started with.
+    """
 
     settings: Mapping[str, Any]
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The strategy asked for this allocation; `bound` is what it expected of the learner at most, if anything."""
+    """The strategy asked for this allocation. `bound` and `priority` are the learner's at that moment, if any."""
 
     allocation: Allocation
     bound: float | None
+    priority: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """An evaluation began: of what was asked, or of a guess."""
+    """An evaluation began, of an allocation that was asked for or guessed ahead."""
 
     allocation: Allocation
 
@@ -125,22 +177,30 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The strategy is done and this learner is its answer."""
+    """The strategy is done and selected this learner, `clock` seconds after the run began."""
 
     learner: str
+    clock: float
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The run ended, `clock` seconds after it began, before its strategy was done; it can be resumed."""
+    """The run ended before its strategy was done; it can be resumed."""
 
     reason: str
     clock: float
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """Another process took the run up again; whatever the earlier one was evaluating is lost."""
+
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
 class Steered:
-    """A person's command was taken up, `clock` seconds after the run began. Three of them are about no learner."""
+    """A person's command was carried out. `learner` is None for commands about the whole run."""
 
     command: str
     learner: str | None
@@ -154,57 +214,59 @@ class Steered:
             raise InputError(f"`{self.command}` must come with {wanted}, got {self.learner!r}.")
 
 
-Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Stopped | Steered
+Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Stopped | Resumed | Steered
 
 
 def to_json(event: Event) -> dict[str, Any]:  # noqa: PLR0911  # one for each kind
     """Return the event as a flat JSON object."""
     match event:
-        case Started(settings):
-            return {"kind": "started", "settings": dict(settings)}
-        case Asked(Allocation(learner, size), bound):
-            # A bound can be infinite as long as nothing is known of the slope; JSON has no such number.
-            known = None if bound is None or math.isinf(bound) else float(bound)
-            return {"kind": "asked", "learner": learner, "size": size, "bound": known}
+        case Started(settings, versions):
+            return {"kind": "started", "settings": dict(settings), "versions": dict(versions)}
+        case Asked(Allocation(learner, size), bound, priority):
+            known = {"bound": _finite_or_none(bound), "priority": _finite_or_none(priority)}
+            return {"kind": "asked", "learner": learner, "size": size, **known}
         case Submitted(Allocation(learner, size)):
             return {"kind": "submitted", "learner": learner, "size": size}
         case Evaluated(Allocation(learner, size), outcome, clock):
-            return {
-                "kind": "evaluated",
-                "learner": learner,
-                "size": size,
-                **outcome_to_json(outcome),
-                "clock": float(clock),
-            }
-        case Selected(learner):
-            return {"kind": "selected", "learner": learner}
+            fields = outcome_to_json(outcome)
+            return {"kind": "evaluated", "learner": learner, "size": size, **fields, "clock": float(clock)}
+        case Selected(learner, clock):
+            return {"kind": "selected", "learner": learner, "clock": float(clock)}
         case Stopped(reason, clock):
             return {"kind": "stopped", "reason": reason, "clock": float(clock)}
+        case Resumed(clock):
+            return {"kind": "resumed", "clock": float(clock)}
         case Steered(command, learner, clock):
             return {"kind": "steered", "command": command, "learner": learner, "clock": float(clock)}
 
 
-def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # one for each kind
-    """Return the event that `to_json` wrote, or None where the kind is not known here.
+def _finite_or_none(value: float | None) -> float | None:
+    """Return the number as JSON can hold it: bounds are infinite while no slope is known."""
+    return None if value is None or math.isinf(value) else float(value)
 
-    Raises KeyError, TypeError or InputError where a known kind lacks what it needs.
+
+def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # one for each kind
+    """Return the event that `to_json` wrote, or None for an unknown kind.
+
+    Raises KeyError, TypeError or InputError where a known kind lacks a field.
     """
     match fields["kind"]:
         case "started":
-            return Started(dict(fields["settings"]))
+            return Started(dict(fields["settings"]), dict(fields["versions"]))
         case "asked":
-            bound = fields["bound"]
-            known = None if bound is None else number(bound, "bound")
-            return Asked(Allocation(fields["learner"], fields["size"]), known)
+            known = [None if fields[name] is None else number(fields[name], name) for name in ("bound", "priority")]
+            return Asked(Allocation(fields["learner"], fields["size"]), *known)
         case "submitted":
             return Submitted(Allocation(fields["learner"], fields["size"]))
         case "evaluated":
             allocation = Allocation(fields["learner"], fields["size"])
             return Evaluated(allocation, outcome_from_json(fields), number(fields["clock"], "clock"))
         case "selected":
-            return Selected(Allocation(fields["learner"], 1).learner)
+            return Selected(Allocation(fields["learner"], 1).learner, number(fields["clock"], "clock"))
         case "stopped":
             return Stopped(str(fields["reason"]), number(fields["clock"], "clock"))
+        case "resumed":
+            return Resumed(number(fields["clock"], "clock"))
         case "steered":
             return Steered(fields["command"], fields["learner"], number(fields["clock"], "clock"))
         case _:
@@ -212,7 +274,7 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # on
 
 
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
-    """Return the fields of an outcome; those of a failure are its kind, its message and its seconds."""
+    """Return the fields of an outcome as plain JSON values."""
     if isinstance(outcome, Measurement):
         return {
             "train_score": float(outcome.train_score),
@@ -232,14 +294,14 @@ def outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
 
 
 def parsed(kind: Callable[[str], T], text: str) -> T:
-    """Return a number as people write it; Python's own 1_000 raises ValueError like any other non-number."""
+    """Parse a number as people write it: unlike Python, `1_000` is refused with a ValueError."""
     if "_" in text:
         raise ValueError(text)
     return kind(text)
 
 
 def whole(value: object, name: str) -> int:
-    """Return a whole number of any integer type as an int, and refuse everything else."""
+    """Return an integer of any type as an int; refuse everything else."""
     if type(value) is int:
         return value
     if not isinstance(value, bool) and isinstance(value, Integral):
@@ -248,12 +310,12 @@ def whole(value: object, name: str) -> int:
 
 
 def number(value: object, name: str) -> float:
-    """Return a number of any type as a float, so that a run and its replay compute alike.
+    """Return a number of any type as a float, so that a run and its replay compute the same.
 
-    Fractions stay as they are: the theory is checked in exact arithmetic.
+    Fractions stay fractions: the theory is tested in exact arithmetic.
     """
     if isinstance(value, Fraction):
-        return value  # type: ignore[return-value]  # duck-typed: it adds, divides and compares as a float does
+        return value  # type: ignore[return-value]  # adds, divides and compares as a float does
     if isinstance(value, Real):
         with suppress(OverflowError):
             return float(value)

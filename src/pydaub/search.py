@@ -1,4 +1,4 @@
-"""DaubSearch: the same run as a scikit-learn estimator."""
+"""DaubSearch: a run as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import warnings
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from inspect import isclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring as check_scorer
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.utils import assert_all_finite, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -21,41 +22,42 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from pydaub.algorithm.strategies import DEFAULT
+from pydaub.algorithm.strategies import DEFAULT, PARAMETERS
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.registry import Where
 from pydaub.errors import InputError
-from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
-from pydaub.records import Evaluated, Event, Failure, Measurement
-from pydaub.runs.selection import Selection, schedule_for, select, strategy_for
+from pydaub.records import VALIDATION_FRACTION, Evaluated, Event, Failure, Measurement
+from pydaub.runs.plan import Sizes, Wanted, check_scoring, default_scoring, plan
+from pydaub.runs.selection import Selection, select
+from pydaub.views.summary import event_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from pydaub.runs.loop import Step
+    from pydaub.runs.account import Account, Step
 
 
 TOO_FEW = 2  # rows: one to train on and one to validate on
 
 
 def _fitted_has(name: str) -> Callable[[DaubSearch], bool]:
-    """Say whether the selected learner, or before fitting the only kind there is, offers a method."""
+    """Return a check for whether the selected learner, or before `fit` every given learner, has a method."""
 
     def check(search: DaubSearch) -> bool:
         if hasattr(search, "best_estimator_"):
             return hasattr(search.best_estimator_, name)
         if isinstance(search.learners, str):
-            return name in ("predict", "predict_proba")  # what learners of a portfolio may be expected to have
+            return name in ("predict", "predict_proba")  # what learners of a portfolio usually have
         return all(hasattr(estimator, name) for estimator in search._estimators())  # noqa: SLF001  # our own
 
     return check
 
 
 def _delegated(name: str, description: str) -> Any:
-    """Return a method that the selected learner carries out, and that is there if it has it."""
+    """Return a method that delegates to the selected learner and exists only if the learner has it."""
 
     def method(self: DaubSearch, X: Any) -> Any:
         rows = X if name == "inverse_transform" else self._rows(X)  # our own
@@ -67,32 +69,95 @@ def _delegated(name: str, description: str) -> Any:
 
 
 class DaubSearch(MetaEstimatorMixin, BaseEstimator):
-    """Find the learner that is best on all rows, and be it.
+    """Find the learner that is best on all rows, and use it as an estimator.
 
-    `learners` is a portfolio's name ("sklearn"), a list of (name, estimator) pairs, a dict, or one estimator together
-    with `param_grid`: lists of values, of which each combination is a learner, or distributions, of which `n_iter`
-    combinations are drawn.
+    Parameters
+    ----------
+    learners
+        A portfolio by name ("sklearn"), names of learners separated by commas, a list of (name, estimator) pairs, a
+        dict, or one estimator together with `param_grid`.
+    param_grid
+        Parameters of the one estimator: lists of values, each combination of which is a learner, or distributions, from
+        which `n_iter` combinations are drawn.
+    n_iter
+        Number of combinations drawn from distributions.
+    task
+        "classification" or "regression", where the target does not tell.
+    strategy
+        Which strategy decides who gets data next: "frugal", "daub", "full", "subset", "elimination" or "halving".
+    delta
+        With "frugal": loss of score that is tolerated to save time. None stands for 0.01.
+    bound
+        With "daub" and "elimination": "slope" or "line", how scores are extended to all rows. None stands for "slope".
+    train_bound
+        With "daub" and "elimination": whether the training score caps the bound. None stands for True.
+    non_increasing_bound
+        With "daub" and "elimination": whether a bound may never rise. None stands for False.
+    first_size, ratio
+        A geometric schedule of sizes. By default 500 rows, or fewer where there are few, growing by 1.5.
+    sizes
+        A list of sizes instead, or "paper" for those of the paper.
+    scoring
+        A scorer's name, a callable, or None: the learner's own `score`, or accuracy or r2 for a portfolio.
+    cv
+        Number of folds or a splitter, to score by cross-validation instead of validation rows.
+    validation_fraction
+        Share of the rows to validate on, where `fit` is given no validation rows.
+    refit
+        Whether the selected learner is trained once more on all rows, validation rows included. Without it,
+        `best_estimator_` is the one that was scored.
+    reuse
+        Whether a learner may start from what it learned on a smaller sample, where that makes no difference.
+    n_jobs
+        Number of worker processes; -1 means one for each core. None evaluates in this process, unless a limit is given.
+    time_limit
+        Seconds after which the search stops with the best learner so far.
+    learner_timeout, learner_memory
+        Limits of each evaluation, in seconds and bytes.
+    engine, address
+        "serial" evaluates in this process, "processes" in workers, and "ray" on all CPUs of the Ray cluster at
+        `address`, or on `n_jobs` of them. None chooses one of the first two by `n_jobs` and the limits. The address
+        None means the cluster that runs here, "local" starts one.
+    folder
+        Folder of the run. A search that was killed continues when it is fitted again with the same data and settings.
+    random_state
+        Seed for the order of rows and for the learners.
+    verbose
+        Whether each outcome is printed to stderr.
 
-    `strategy` says who gets data next; with "frugal", `delta` is the loss of score that is tolerated (0.01).
-    `task` says "classification" or "regression" where the target does not show it, or is not there yet.
+    Attributes
+    ----------
+    best_estimator_
+        The selected learner, fitted.
+    best_learner_
+        Its name.
+    best_params_
+        Its combination of `param_grid`, or its name.
+    best_score_, best_size_
+        Its score on the validation rows, and the number of rows it was trained on for that.
+    cv_results_
+        Arrays with an entry for each allocation. Ranks are among equal sizes only.
+    allocations_
+        The allocations with their outcomes, in order.
+    certificate_
+        What may be claimed of the choice.
+    result_
+        The result of the run.
+    report_
+        The page of the run, which a notebook displays.
+    failures_
+        The learners that failed, and why.
+    schedule_note_
+        Why the sizes differ from the paper's, or None.
+    scorer_
+        The scorer in use.
+    classes_
+        The class labels, for classifiers.
+    n_features_in_, feature_names_in_
+        The columns seen during `fit`.
 
-    Scores are those of `scoring` (a name, a callable, or None for the learner's own `score`) on a validation set: the
-    one given to `fit`, or `validation_fraction` of the rows, or by cross-validation where `cv` is given. With
-    `refit` the selected learner is trained once more on all rows at the end; without, `best_estimator_` is the very one
-    that was scored.
-
-    Evaluations run in this process, one after the other, unless `n_jobs` or a limit is given: then each runs in a
-    process of its own. `learner_timeout` (seconds) and `learner_memory` (bytes) hold for each evaluation, `time_limit`
-    for the whole search, which then ends with the best so far. With the engine "ray" they run on all CPUs of the Ray
-    cluster at `address` (None: the one that runs here; "local": one of our own), or on `n_jobs` of them. With a
-    `folder`, a search that was killed goes on where it was when it is fitted again with the same data and settings.
-    `reuse` lets learners start from what they learned on a smaller sample where that makes no difference.
-
-    After `fit`: `best_estimator_`, `best_learner_` (its name), `best_params_`, `best_score_` (on the validation
-    rows), `best_size_`, `cv_results_` (a row for each allocation; ranks are among equal sizes only), `allocations_`,
-    `certificate_`, `result_`, `report_` (in a notebook, the page of the search), `failures_`, `schedule_note_`,
-    `classes_`, `n_features_in_`.
-
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -111,11 +176,15 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         task: str | None = None,
         strategy: str = DEFAULT,
         delta: float | None = None,
+        bound: str | None = None,
+        train_bound: bool | None = None,
+        non_increasing_bound: bool | None = None,
         first_size: int | None = None,
-        ratio: float | str = "1.5",
+        ratio: float | str | None = None,
+        sizes: Any = None,
         scoring: Any = None,
         cv: Any = None,
-        validation_fraction: float = 0.3,
+        validation_fraction: float = VALIDATION_FRACTION,
         refit: bool = True,
         reuse: bool = True,
         n_jobs: int | None = None,
@@ -134,8 +203,12 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         self.task = task
         self.strategy = strategy
         self.delta = delta
+        self.bound = bound
+        self.train_bound = train_bound
+        self.non_increasing_bound = non_increasing_bound
         self.first_size = first_size
         self.ratio = ratio
+        self.sizes = sizes
         self.scoring = scoring
         self.cv = cv
         self.validation_fraction = validation_fraction
@@ -154,8 +227,15 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, X_val: Any = None, y_val: Any = None, **params: Any) -> DaubSearch:
         """Search, and fit the selected learner.
 
-        `X_val` and `y_val` are rows to validate on. `params` may hold `sample_weight`, which goes to learners (and to
-        a scorer that requests it), and `groups`, which are kept together when rows are divided.
+        Parameters
+        ----------
+        X, y
+            Training rows and their target.
+        X_val, y_val
+            Validation rows. Without them, a share of `X` is used.
+        **params
+            `sample_weight`, which goes to the learners (and to a scorer that requests it), and `groups`, which are kept
+            together when rows are divided.
         """
         weights, groups = params.pop("sample_weight", None), params.pop("groups", None)
         if params:
@@ -191,7 +271,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         )
         learners = self._portfolio(data, seed)
         selection = self._selected(data, learners, seed, routed=own and self._routes(weights, groups))
-        self._take(selection, learners, data)
+        self._take(selection, data)
         return self
 
     def _seed(self) -> int:
@@ -203,14 +283,14 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             ) from None
 
     def _check_validation(self, X_val: Any, y_val: Any) -> None:
-        """Refuse half a validation set, two ways to validate, and folds that are not made anew for each sample."""
+        """Refuse half a validation set, two ways to validate, and splitters that depend on the order of rows."""
         if (X_val is None) != (y_val is None):
             raise InputError("`X_val` and `y_val` must be given together, got one of them.")
         if self.cv is None:
             return
         if X_val is not None:
             raise InputError("`cv` must be None where `X_val` is given, got both. Leave one out.")
-        folds = isinstance(self.cv, int | np.integer) and self.cv > 1  # True is no number of folds, and not above 1
+        folds = isinstance(self.cv, int | np.integer) and self.cv > 1  # also excludes True
         if not folds and (isinstance(self.cv, str) or not hasattr(self.cv, "split")):
             raise InputError(f"`cv` must be a number of folds from 2, a splitter or None, got {self.cv!r}.")
         if isinstance(self.cv, TimeSeriesSplit | PredefinedSplit):
@@ -219,11 +299,11 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             )
 
     def _selected(self, data: Prepared, learners: dict[str, Learner], seed: int, *, routed: bool) -> Selection:
-        schedule, note = schedule_for(data.full_size, self.first_size, self.ratio)
         where = self._where()
-        task = Task(
-            data,
-            learners,
+        wanted = Wanted(
+            strategy=self.strategy,
+            parameters={name: getattr(self, name) for name in PARAMETERS},
+            sizes=Sizes(self.first_size, self.ratio, self.sizes),
             scoring=self._scoring(data),
             cv=self.cv,
             seed=seed,
@@ -231,12 +311,12 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             weighted=frozenset({"fit", "score"} if routed else {"fit"}),
             threads=where.threads,
         )
+        planned = plan(data, learners, wanted)
         if not routed:
-            task = task.unrouted()
-        strategy = strategy_for(self.strategy, task, schedule, self.delta)
-        self.schedule_note_ = note if strategy.schedule.sizes[0] == schedule.sizes[0] else None
+            planned = replace(planned, task=planned.task.unrouted())
+        self.schedule_note_ = planned.note
         watch = _printed if self.verbose else None
-        found = select(task, strategy, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
+        found = select(planned, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
         if found.note:
             warnings.warn(found.note, stacklevel=3)
         return found
@@ -269,21 +349,14 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         return learners
 
     def _scoring(self, data: Prepared) -> Any:
-        scoring = self.scoring
-        if isinstance(scoring, str):
-            check_scoring_name(scoring)
-            check_scoring_fits(data, scoring)
-        elif scoring is not None and not callable(scoring):
-            raise InputError(f"`scoring` must be a name, a callable or None, got {scoring!r}.")
-        elif scoring is None and isinstance(self.learners, str):
-            return "accuracy" if data.schema.task == "classification" else "r2"
-        return scoring
+        check_scoring(self.scoring)
+        portfolio_by_name = isinstance(self.learners, str)
+        return default_scoring(data) if self.scoring is None and portfolio_by_name else self.scoring
 
-    def _take(self, selection: Selection, learners: dict[str, Learner], data: Prepared) -> None:
+    def _take(self, selection: Selection, data: Prepared) -> None:
         result = selection.result
         self.result_, self.certificate_ = result, selection.certificate
-        rows = data.valid_size or data.full_size
-        self.report_ = Report(selection.events, rows, type(self).__name__, certificate=selection.certificate)
+        self.report_ = Report(selection.account, type(self).__name__)
         self.best_estimator_ = selection.fitted
         self.best_learner_, self.best_size_, self.best_score_ = (
             result.selected,
@@ -291,25 +364,25 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             result.valid_score,
         )
         self.failures_, self.allocations_ = dict(result.failures), list(result.steps)
-        self.scorer_ = check_scoring(self.best_estimator_, scoring=self._scoring(data))
-        self.best_params_ = self._parameters(learners[result.selected or ""])
-        self.cv_results_ = self._results(result.steps, learners)
+        self.scorer_ = check_scorer(self.best_estimator_, scoring=self._scoring(data))
+        self.best_params_ = self._parameters(selection.learners[result.selected or ""])
+        self.cv_results_ = self._results(result.steps, selection.learners)
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_
 
     def _parameters(self, learner: Learner) -> dict[str, Any]:
-        """Return what makes a learner different from the others: its combination, or its name."""
+        """Return what distinguishes a learner: its combination of parameters, or its name."""
         if self.param_grid is None:
             return {"learner": learner.name}
         tables = [self.param_grid] if isinstance(self.param_grid, dict) else self.param_grid
         values = learner.estimator.get_params()
         return {name: values[name] for name in dict.fromkeys(name for table in tables for name in table)}
 
-    def _results(self, steps: tuple[Step, ...], learners: dict[str, Learner]) -> dict[str, Any]:
-        """Return a row for each allocation, as arrays; ranks are given among equal sizes only."""
+    def _results(self, steps: tuple[Step, ...], learners: Mapping[str, Learner]) -> dict[str, Any]:
+        """Return arrays with an entry for each allocation; ranks are among equal sizes only."""
         valid = np.array([_score(step, "valid_score") for step in steps])
         sizes = np.array([step.allocation.size for step in steps])
-        order = np.nan_to_num(valid, nan=-np.inf)  # what failed comes last
+        order = np.nan_to_num(valid, nan=-np.inf)  # failures come last
         rank = [1 + int(np.sum((sizes == size) & (order > score))) for size, score in zip(sizes, order, strict=True)]
         parameters = {name: self._parameters(learner) for name, learner in learners.items()}
         return {
@@ -332,18 +405,18 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         }
 
     def _estimators(self) -> list[Any]:
-        """Return the estimators that were given, as far as they are known before there is data."""
+        """Return the given estimators, as far as they are known without data."""
         if isinstance(self.learners, str) or isclass(self.learners):
             return []
         if hasattr(self.learners, "fit"):
             return [self.learners]
         try:
             return [learner.estimator for learner in listed(self.learners).values()]
-        except InputError:  # `fit` says so
+        except InputError:  # `fit` raises it
             return []
 
     def _task_of_learners(self) -> Any:
-        """Return what the person says the learners are for, or they say themselves; None where nobody says."""
+        """Return the task by `task` or by the learners' own types; None where neither tells."""
         if self.task is not None:
             return self.task
         estimators = self._estimators()
@@ -352,7 +425,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         return "classification" if estimators and all(is_classifier(estimator) for estimator in estimators) else None
 
     def _routes(self, weights: Any, groups: Any) -> bool:
-        """Have scikit-learn check who wants what; say whether it routes at all."""
+        """Let scikit-learn check the metadata requests; return whether routing is enabled."""
         given = {"sample_weight": weights, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
         from sklearn import get_config  # noqa: PLC0415  # read now, not on import
@@ -360,13 +433,13 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if not get_config()["enable_metadata_routing"]:
             return False
         if self.cv is None:
-            given.pop("groups", None)  # they divide the rows, and nobody else needs them
+            given.pop("groups", None)  # they divide the rows; nothing else needs them
         if given:
             process_routing(self, "fit", **given)
         return True
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return who is asked for what: the learners, the scorer, the splitter."""
+        """Return the metadata routing of the learners, the scorer and the splitter."""
         router = MetadataRouter(owner=type(self).__name__)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for position, estimator in enumerate(self._estimators()):
@@ -382,33 +455,25 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.non_deterministic = self.strategy == "frugal"  # it weighs times, which are never twice the same
+        tags.non_deterministic = self.strategy == "frugal"  # it weighs measured times, which vary
         estimators = [self.best_estimator_] if hasattr(self, "best_estimator_") else self._estimators()
         if not estimators:
-            tags.estimator_type = "regressor" if self.task == "regression" else "classifier"  # as far as is known
+            tags.estimator_type = (
+                "regressor" if self.task == "regression" else "classifier"
+            )  # the best guess before `fit`
         else:
             first = get_tags(estimators[0])
             tags.estimator_type = first.estimator_type
             tags.classifier_tags, tags.regressor_tags = deepcopy(first.classifier_tags), deepcopy(first.regressor_tags)
             every = [get_tags(estimator).input_tags for estimator in estimators]
             tags.input_tags.sparse = all(each.sparse for each in every)
-            tags.input_tags.allow_nan = any(each.allow_nan for each in every)  # the others fail, and are left
+            tags.input_tags.allow_nan = any(
+                each.allow_nan for each in every
+            )  # learners that do not allow it fail, and others remain
         return tags
 
-    def _sk_visual_block_(self) -> Any:
-        from sklearn.utils._repr_html.estimator import _VisualBlock  # noqa: PLC0415  # as its own searches do
-
-        if hasattr(self, "best_estimator_"):
-            names, estimators = [f"selected: {self.best_learner_}"], [self.best_estimator_]
-        else:
-            estimators = self._estimators()
-            names = [type(estimator).__name__ for estimator in estimators]
-        if not estimators:
-            return _VisualBlock("single", self, names=type(self).__name__, name_details=str(self))
-        return _VisualBlock("parallel", estimators, names=names, name_details=[str(each) for each in estimators])
-
     def score(self, X: Any, y: Any, **params: Any) -> float:
-        """Return the score of the selected learner on given rows, by the scorer of the search."""
+        """Return the selected learner's score on the given rows, by the scorer of the search."""
         check_is_fitted(self)
         return float(self.scorer_(self.best_estimator_, self._rows(X), y, **params))
 
@@ -417,7 +482,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         return self._checked(X, reset=False)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Return the rows, which stay of the kind that was given; a frame may hold anything."""
+        """Validate the rows and keep their kind; a frame may hold anything."""
         if hasattr(X, "columns"):
             validate_data(self, X, skip_check_array=True, reset=reset)
             # The portfolio's pipelines are made for frames of pandas.
@@ -433,21 +498,18 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     predict = _delegated("predict", "Return the selected learner's predictions.")
     predict_proba = _delegated("predict_proba", "Return the selected learner's probabilities.")
-    predict_log_proba = _delegated("predict_log_proba", "Return the logarithms of its probabilities.")
+    predict_log_proba = _delegated(
+        "predict_log_proba", "Return the logarithms of the selected learner's probabilities."
+    )
     decision_function = _delegated("decision_function", "Return the selected learner's decision function.")
-    transform = _delegated("transform", "Return what the selected learner makes of the rows.")
-    inverse_transform = _delegated("inverse_transform", "Undo `transform`.")
+    transform = _delegated("transform", "Transform the rows with the selected learner.")
+    inverse_transform = _delegated("inverse_transform", "Invert `transform` with the selected learner.")
 
 
 def _score(step: Step, name: str) -> float:
     return float(getattr(step.outcome, name)) if isinstance(step.outcome, Measurement) else float("nan")
 
 
-def _printed(event: Event) -> None:
+def _printed(event: Event, _: Account) -> None:
     if isinstance(event, Evaluated):
-        outcome = event.outcome
-        told = (
-            f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else f"{outcome.kind}: {outcome.message}"
-        )
-        allocation = event.allocation
-        sys.stderr.write(f"[{event.clock:8.1f} s] {allocation.learner} with {allocation.size:,} rows: {told}\n")
+        sys.stderr.write(f"{event_line(event)}\n")

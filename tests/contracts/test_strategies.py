@@ -25,10 +25,11 @@ from pydaub import (
     Outcome,
     ProtocolError,
     Schedule,
+    Steerable,
     Strategy,
     Table,
-    strategies,
 )
+from pydaub.algorithm import strategies
 from tables import random_schedule, random_table
 
 SEEDS = range(100)
@@ -73,7 +74,7 @@ def test_every_strategy_in_the_folder_is_known_by_name() -> None:
         for value in vars(import_module(f"pydaub.algorithm.strategies.{module.name}")).values():
             if inspect.isclass(value) and issubclass(value, Strategy) and value.__module__.endswith(module.name):
                 found.add(value)
-    shared = {Strategy, import_module("pydaub.algorithm.strategies.rounds").Rounds}
+    shared = {Strategy, Steerable, import_module("pydaub.algorithm.strategies.rounds").Rounds}
     assert found - shared == set(STRATEGIES.values())
     for name, kind in STRATEGIES.items():
         assert kind.__module__ == f"pydaub.algorithm.strategies.{name}"

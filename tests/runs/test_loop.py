@@ -15,6 +15,7 @@ import pytest
 
 from pydaub import (
     STRATEGIES,
+    Account,
     AllLearnersFailed,
     Allocation,
     Asked,
@@ -220,7 +221,7 @@ def test_killed_at_every_byte_a_run_resumes_to_the_same_end(
         assert not known & set(engine.begun), "what the journal holds is not measured again"
         events = read(path)
         assert max(Counter(event.allocation for event in events if isinstance(event, Evaluated)).values()) == 1
-        assert events.count(Selected(whole.selected or "")) == 1
+        assert [event.learner for event in events if isinstance(event, Selected)] == [whole.selected]
 
 
 def test_a_finished_run_is_only_read(tmp_path: Path) -> None:
@@ -375,7 +376,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path: Path, kind: ty
         assert result.selected_size == schedule.full_size
         events = read(path)
         assert sum(isinstance(event, Stopped) for event in events) == stops
-        assert events[-1] == Selected(whole.selected or "")
+        assert events[-1] == Selected(whole.selected or "", result.wall_seconds)
 
 
 @every_strategy
@@ -417,7 +418,7 @@ def test_who_watches_sees_what_the_journal_holds(tmp_path: Path, workers: int) -
         table, schedule = small_case(seed, failures=0.0)
         seen: list[Event] = []
 
-        def watch(event: Event, seen: list[Event] = seen) -> None:
+        def watch(event: Event, _: Account, seen: list[Event] = seen) -> None:
             seen.append(event)
             assert read(path)[-1] == event
 
@@ -440,7 +441,7 @@ def test_everything_that_begins_is_told_before_it_ends(workers: int) -> None:
         events: list[Event] = []
         engine = CountingEngine(table, workers)
         try:
-            result = run(Daub(table.learners, schedule), engine, watch=events.append)
+            result = run(Daub(table.learners, schedule), engine, watch=lambda event, _, seen=events: seen.append(event))
         except AllLearnersFailed as error:
             result = error.result
         begun = [event.allocation for event in events if isinstance(event, Submitted)]
@@ -460,7 +461,7 @@ def test_an_error_of_who_watches_ends_the_run_and_closes_the_engine() -> None:
     table, schedule = small_case(2, failures=0.0)
     engine = CountingEngine(table)
 
-    def watch(_event: Event) -> None:
+    def watch(_event: Event, _account: Account) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -503,7 +504,8 @@ def test_a_process_that_is_really_killed_again_and_again_gets_to_the_same_end(tm
     assert kills >= 3, "it was really killed"
     events = read(path)
     whole = run(Daub(table.learners, schedule), TableEngine(Table.read(csv)))
-    assert events[-1] == Selected(whole.selected or "")
+    assert isinstance(events[-1], Selected)
+    assert events[-1].learner == whole.selected
     measured = [event.allocation for event in events if isinstance(event, Evaluated)]
     assert len(measured) == len(set(measured))
     assert {step.allocation for step in whole.steps} <= set(measured)

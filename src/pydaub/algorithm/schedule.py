@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from pydaub.errors import InputError
-from pydaub.records import whole
+from pydaub.records import parsed, whole
 
 # The experiments' own sizes: "coarsely" geometric with b = 500 and r = 1.5, rounded by hand.
 PAPER_SIZES: Final = (500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 25500, 38500)
@@ -119,3 +119,19 @@ def _too_large(full_size: int, first_size: int, ratio: Ratio, r: Fraction) -> st
         f"`first_size` times `ratio` squared must be at most the full size {full_size},"
         f" got {first_size} x {ratio}^2. {advice}"
     )
+
+
+def parsed_sizes(sizes: str | Iterable[int]) -> Iterable[int]:
+    """Return sizes that may have been given as text.
+
+    >>> parsed_sizes("500, 1000")
+    (500, 1000)
+    """
+    if not isinstance(sizes, str):
+        return sizes
+    if sizes == "paper":
+        return PAPER_SIZES
+    try:
+        return tuple(parsed(int, size) for size in sizes.split(","))
+    except ValueError:
+        raise InputError(f"`sizes` must be whole numbers separated by commas, or 'paper', got {sizes!r}.") from None

@@ -1,17 +1,15 @@
-"""The command itself: exit codes, and errors as one line. Data goes to stdout, everything else to stderr."""
+"""The command line's entry point: exit codes, and errors as one line. Data goes to stdout, all else to stderr."""
 
 from __future__ import annotations
 
 import io
 import signal
 import sys
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from pydaub import __version__
-from pydaub.algorithm.strategies import DEFAULT, STRATEGIES
 from pydaub.errors import AllLearnersFailed, ClusterLost, FitFailed, NothingMeasured, PydaubError
 from pydaub.views.terminal import plain
 
@@ -30,15 +28,12 @@ EXIT_FAILED: Final = 1
 EXIT_BAD_INPUT: Final = 2
 EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 
-StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one name for one thing: STRATEGIES
-DEFAULT_STRATEGY: Final = StrategyName(DEFAULT)
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; bad input ends with exit code 2 and one line, a run without a winner with 1."""
+    """Run the command. Bad input ends with exit code 2 and one line on stderr, a run without a winner with 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
+            stream.reconfigure(errors="backslashreplace")  # the terminal may not be able to show every name
     try:
         app(args=arguments)
     except PydaubError as error:
@@ -46,17 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         failed = isinstance(error, AllLearnersFailed | NothingMeasured | FitFailed | ClusterLost)
         sys.exit(EXIT_FAILED if failed else EXIT_BAD_INPUT)
     except OSError as error:
-        complain(f"The output must be written somewhere, got {error.strerror}.")
+        complain(f"Cannot write the output: {error.strerror}.")
         sys.exit(EXIT_FAILED)
 
 
 def complain(message: str) -> None:
-    """Say one line on stderr."""
+    """Print one line on stderr."""
     typer.echo(f"pydaub: {plain(message)}", err=True)
 
 
 def leave_on_termination() -> None:
-    """Let SIGTERM end a run as Ctrl-C does: workers are ended, and the run can be resumed."""
+    """Let SIGTERM end a run as Ctrl-C does: workers are killed, and the run can be resumed."""
 
     def leave(*_: object) -> None:
         sys.exit(EXIT_TERMINATED)
@@ -74,6 +69,6 @@ def _print_version(asked: bool) -> None:  # noqa: FBT001  # typer's callback
 def _options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Say which version this is.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None: ...

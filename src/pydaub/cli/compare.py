@@ -4,39 +4,57 @@ from __future__ import annotations
 
 import json
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pydaub.algorithm.strategies import STRATEGIES
 from pydaub.cli.app import app
-from pydaub.cli.running import Delta, Jobs, Json, Memory, Quiet, Timeout, WekaJar, options
+from pydaub.cli.options import (
+    FirstSize,
+    Folds,
+    Jobs,
+    Json,
+    Learners,
+    Memory,
+    Quiet,
+    Ratio,
+    Scoring,
+    Seed,
+    Sizes,
+    Target,
+    Timeout,
+    Validation,
+    WekaJar,
+    strategy_parameters,
+)
+from pydaub.cli.running import options
 from pydaub.errors import InputError
 
 
 @app.command()
+@strategy_parameters
 def compare(  # noqa: PLR0913  # a command line may have many options
-    data: Annotated[str, typer.Argument(help="As with `pydaub run`.")],
+    data: Annotated[str, typer.Argument(help="As for `pydaub run`.")],
     *,
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
-    strategies: Annotated[str, typer.Option(help="Which, with commas; `full` is needed for the loss.")] = ",".join(
-        STRATEGIES
-    ),
-    learners: Annotated[str, typer.Option(help="As with `pydaub run`.")] = "sklearn",
-    delta: Delta = None,
-    first_size: Annotated[int | None, typer.Option(help="The first sample's rows.  [default: 500, or fewer]")] = None,
-    ratio: Annotated[str, typer.Option(help="By how much samples grow.")] = "1.5",
-    scoring: Annotated[str | None, typer.Option(help="A scorer of scikit-learn.")] = None,
-    cv: Annotated[int | None, typer.Option(help="Score by cross-validation with so many folds.")] = None,
-    validation: Annotated[Path | None, typer.Option(help="A file to validate on.")] = None,
+    target: Target = None,
+    strategies: Annotated[
+        str, typer.Option(help="Names of strategies, separated by commas; `full` is needed for the loss.")
+    ] = ",".join(STRATEGIES),
+    learners: Learners = "sklearn",
+    parameters: dict[str, Any],
+    first_size: FirstSize = None,
+    ratio: Ratio = None,
+    sizes: Sizes = None,
+    scoring: Scoring = None,
+    cv: Folds = None,
+    validation: Validation = None,
     jobs: Jobs = None,
     learner_timeout: Timeout = None,
     learner_memory: Memory = None,
-    seed: Annotated[int, typer.Option(help="For the order of rows, and for learners.")] = 0,
+    seed: Seed = 0,
     weka_jar: WekaJar = None,
-    out: Annotated[
-        Path | None, typer.Option(help="A folder, to go on with after a kill; it is made if need be.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder that makes it possible to continue after a kill.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -57,14 +75,15 @@ def compare(  # noqa: PLR0913  # a command line may have many options
         data=data,
         target=target,
         learners=learners,
-        delta=delta,
+        parameters=parameters,
         first_size=first_size,
         ratio=ratio,
+        sizes=sizes,
         scoring=scoring,
         cv=cv,
-        validation=None if validation is None else str(validation),
+        validation=validation,
         seed=seed,
-        reuse=False,  # or what is trained for one strategy would depend on another
+        reuse=False,  # otherwise what is trained for one strategy would depend on another
         metrics=False,
         weka_jar=weka_jar,
     )

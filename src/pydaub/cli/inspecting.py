@@ -12,58 +12,46 @@ from typing import Annotated, Any
 import typer
 
 from pydaub.cli.app import app, complain
+from pydaub.cli.options import Encoding, Json, Task, WekaJar
 from pydaub.cli.output import as_json as result_as_json
-from pydaub.cli.running import Json, Task, WekaJar
 from pydaub.errors import InputError, one_line
-from pydaub.runs.certificate import certificate, proportional
-from pydaub.runs.journal import read
+from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_learners, print_lines, print_run
-from pydaub.views.view import result_of
 
-Folder = Annotated[Path, typer.Argument(help="The folder of a run.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
 
 
 @app.command()
 def show(folder: Folder, *, as_json: Json = False) -> None:
     """Show a run that has ended, was killed, or is still going on."""
     from pydaub.runs.folder import RunFolder
-    from pydaub.runs.journal import JOURNAL
 
     opened = RunFolder(folder)
-    if not opened.journal.exists():
-        raise InputError(f"{folder / JOURNAL} must be there to be shown, got none. `pydaub resume {folder}` begins it.")
-    events = read(opened.journal)
-    strategy, result = result_of(events)
+    account = opened.account()
     if as_json:
-        found = {**result_as_json(strategy, result), "stopped": result.stopped, "folder": str(folder)}
+        found = {**result_as_json(account.strategy, account.result), "folder": str(folder)}
         kept = opened.result() or {}
         typer.echo(json.dumps(kept if kept.get("allocations") == found["allocations"] else found))
         return
-    settings: dict[str, Any] = dict(getattr(events[0], "settings", {}))
-    claim = certificate(
-        result,
-        strategy.learners,
-        opened.data().valid_size or result.full_size,
-        proportion=proportional(settings.get("scoring", "")),
-        sure=strategy.sure,
-    )
     out = console()
-    print_run(out, result, claim, strategy.learners, scoring=settings.get("scoring", "score"), place=None)
-    if result.stopped:
-        print_lines(out, ["", f"`pydaub resume {folder}` goes on where it was."])
+    print_run(out, account)
+    if account.state in ("stopped", "killed"):
+        print_lines(out, ["", f"`pydaub resume {folder}` continues the run."])
+    elif account.state in GOING_ON:
+        print_lines(out, ["", f"The run is going on. `pydaub watch {folder}` shows it live."])
 
 
 @app.command()
 def predict(  # noqa: PLR0913  # a command line may have many options
     folder: Folder,
-    data: Annotated[str, typer.Argument(help="New rows, in any format that can be read; the target is not needed.")],
+    data: Annotated[str, typer.Argument(help="New rows, in any format that `run` reads; the target is not needed.")],
     *,
-    out: Annotated[Path | None, typer.Option(help="Where to write.  [default: stdout]")] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
-    encoding: Annotated[str | None, typer.Option(help="Of a text file.  [default: utf-8]")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write.  [default: stdout]")] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
+    encoding: Encoding = None,
     weka_jar: WekaJar = None,
 ) -> None:
-    """Predict new rows with the learner that a run selected."""
+    """Predict new rows with the selected learner of a run."""
     from pydaub.data import new_rows
     from pydaub.learners.weka.jar import use_jar
     from pydaub.runs import saving
@@ -71,13 +59,13 @@ def predict(  # noqa: PLR0913  # a command line may have many options
 
     opened = RunFolder(folder)
     schema = opened.schema()
-    use_jar(weka_jar)  # not what the folder names: a jar is code
+    use_jar(weka_jar)  # not the jar that the folder names: a jar is code
     saved = saving.saved_in(folder)
     if saved.reason is not None:
         complain(f"{saved.path} is a pickle: {saving.RUNS_CODE}.")
     learner = saving.load(folder)
     if proba and not hasattr(learner, "predict_proba"):
-        raise InputError("`--proba` must go with a learner that knows probabilities; the selected one does not.")
+        raise InputError("`--proba` must go with a learner that gives probabilities; the selected one does not.")
     rows = new_rows(schema, data, encoding=encoding)
     try:
         columns: dict[str, Any] = {"prediction": learner.predict(rows)}
@@ -86,15 +74,13 @@ def predict(  # noqa: PLR0913  # a command line may have many options
             columns |= {f"p({name})": column for name, column in found}
     except InputError:
         raise
-    except Exception as error:  # noqa: BLE001  # of foreign code: values are missing that never were in training, ...
-        raise InputError(
-            f"{data} must be rows that the learner can predict, got {one_line(error).rstrip('.')}."
-        ) from None
+    except Exception as error:  # noqa: BLE001  # foreign code may raise anything
+        raise InputError(f"The learner cannot predict the rows of {data}: {one_line(error).rstrip('.')}.") from None
     with ExitStack() as stack:
         try:
             file = stack.enter_context(out.open("w", newline="")) if out else sys.stdout
         except OSError as error:
-            raise InputError(f"`--out` must be a file that can be written, got {out}: {error.strerror}.") from None
+            raise InputError(f"Cannot write {out}: {error.strerror}. Choose another `--out`.") from None
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -104,11 +90,11 @@ def predict(  # noqa: PLR0913  # a command line may have many options
 def learners(
     spec: Annotated[str, typer.Argument(help="As with `pydaub run --learners`.")] = "sklearn",
     *,
-    task: Annotated[Task, typer.Option(help="For which kind of target.")] = Task("classification"),  # noqa: B008  # a constant
+    task: Annotated[Task, typer.Option(help="What the target is for.")] = Task("classification"),  # noqa: B008  # a constant
     weka_jar: WekaJar = None,
     as_json: Json = False,
 ) -> None:
-    """List the learners of a portfolio, and those of it that cannot be used here."""
+    """List the learners of a portfolio, and those that cannot be used here."""
     from pydaub.data import Column, Schema
     from pydaub.learners import portfolio
     from pydaub.learners.weka.jar import use_jar

@@ -9,7 +9,7 @@ from pydaub.records import Failure, Measurement
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Strategy
-    from pydaub.runs.loop import Result, Step
+    from pydaub.runs.account import Result, Step
 
 
 def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
@@ -18,6 +18,10 @@ def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
         "strategy": strategy.settings["strategy"],
         "sizes": strategy.settings["sizes"],
         "selected": result.selected,
+        "selected_size": result.selected_size,
+        "valid_score": result.valid_score,
+        "metrics": dict(result.measured.metrics) if result.measured else {},
+        "stopped": result.stopped,
         "full_size": result.full_size,
         "allocations": [_step_as_json(step) for step in result.steps],
         "rows": result.rows,

@@ -3,84 +3,94 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pydaub.cli.app import DEFAULT_STRATEGY, StrategyName, app
+from pydaub.cli.app import app
+from pydaub.cli.options import (
+    DEFAULT_STRATEGY,
+    Drop,
+    Encoding,
+    FirstSize,
+    Folds,
+    Fraction,
+    Jobs,
+    Json,
+    Kind,
+    Learners,
+    Memory,
+    Quiet,
+    Ratio,
+    Scoring,
+    Seed,
+    Sizes,
+    Strategy,
+    Target,
+    TaskKind,
+    TimeLimit,
+    Timeout,
+    Validation,
+    WekaJar,
+    strategy_parameters,
+)
 from pydaub.cli.units import memory, pairs, seconds
+from pydaub.engines.registry import ENGINES
+from pydaub.records import VALIDATION_FRACTION
 
 if TYPE_CHECKING:
     from pydaub.cli.session import Options
 
-Task = StrEnum("Task", ["classification", "regression"])
-EngineName = StrEnum("EngineName", ["processes", "ray"])
-
-Jobs = Annotated[int | None, typer.Option(help="How many workers.  [default: one for each core]")]
-TimeLimit = Annotated[str | None, typer.Option(help="End after this time with the best so far: 90, 90s, 10m, 2h.")]
-Timeout = Annotated[str | None, typer.Option(help="The most time for one training of one learner: 90, 90s, 10m.")]
-Memory = Annotated[
-    str | None, typer.Option(help="The most memory for one learner: 500MB, 2GB.  [default: its share of 80 %]")
-]
-WekaJar = Annotated[
-    str | None, typer.Option(help="WEKA's jar, for the learners of weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
-]
-Engine = Annotated[EngineName, typer.Option(help="Where evaluations run: processes of this machine, or a Ray cluster.")]
+Engine = Annotated[str, typer.Option(help=f"Engine that runs the evaluations: {', '.join(ENGINES)}.")]
 Address = Annotated[
     str | None,
-    typer.Option(help="The Ray cluster's, as in host:6379; local starts one.  [default: the one that runs here]"),
+    typer.Option(help="Address of the Ray cluster, such as host:6379; local starts one.  [default: the one here]"),
 ]
-Delta = Annotated[float | None, typer.Option(help="With frugal: the loss of score that is tolerated.  [default: 0.01]")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
-Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page beside the run.")]
+Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page.")]
 
 
 @app.command()
+@strategy_parameters
 def run(  # noqa: PLR0913  # a command line may have many options
     data: Annotated[
         str,
         typer.Argument(
-            help="CSV, Parquet, Feather, ARFF or svmlight file, openml:ID, or a folder of `pydaub prepare`."
+            help="A CSV, Parquet, Feather, ARFF or svmlight file, openml:ID, or a folder made by `pydaub prepare`."
         ),
     ],
     *,
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
-    learners: Annotated[
-        str, typer.Option(help="sklearn, weka, names, patterns, Python files, with commas; -NAME takes one out.")
-    ] = "sklearn",
-    strategy: Annotated[StrategyName, typer.Option(help="Who gets data next.")] = DEFAULT_STRATEGY,
-    delta: Delta = None,
-    first_size: Annotated[int | None, typer.Option(help="The first sample's rows.  [default: 500, or fewer]")] = None,
-    ratio: Annotated[str, typer.Option(help="By how much samples grow.")] = "1.5",
-    scoring: Annotated[str | None, typer.Option(help="A scorer of scikit-learn.  [default: accuracy, or r2]")] = None,
-    cv: Annotated[int | None, typer.Option(help="Score by cross-validation with so many folds.")] = None,
-    validation: Annotated[Path | None, typer.Option(help="A file to validate on.")] = None,
-    validation_fraction: Annotated[float, typer.Option(help="The share of rows to validate on.")] = 0.3,
-    group: Annotated[str | None, typer.Option(help="A column whose equal values stay together.")] = None,
+    target: Target = None,
+    learners: Learners = "sklearn",
+    strategy: Strategy = DEFAULT_STRATEGY,
+    parameters: dict[str, Any],
+    first_size: FirstSize = None,
+    ratio: Ratio = None,
+    sizes: Sizes = None,
+    scoring: Scoring = None,
+    cv: Folds = None,
+    validation: Validation = None,
+    validation_fraction: Fraction = VALIDATION_FRACTION,
+    group: Annotated[str | None, typer.Option(help="A column whose equal values stay in the same part.")] = None,
     time: Annotated[str | None, typer.Option(help="A column to split by: the latest rows validate.")] = None,
-    drop: Annotated[str | None, typer.Option(help="Columns to leave out, with commas.")] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option(help="What a column is, as in zip=categorical; may be given again.")
-    ] = None,
-    task: Annotated[Task | None, typer.Option(help="What the target is for.  [default: as it looks]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a text file.  [default: utf-8]")] = None,
+    drop: Drop = None,
+    kind: Kind = None,
+    task: TaskKind = None,
+    encoding: Encoding = None,
     jobs: Jobs = None,
     time_limit: TimeLimit = None,
     learner_timeout: Timeout = None,
     learner_memory: Memory = None,
-    seed: Annotated[int, typer.Option(help="For the order of rows, and for learners.")] = 0,
+    seed: Seed = 0,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Train the selected once more, on validation rows too.")
+        bool, typer.Option("--refit", help="Train the selected learner once more, validation rows included.")
     ] = False,
-    no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train every sample from nothing.")] = False,
-    no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record the score alone.")] = False,
+    no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train on every sample from scratch.")] = False,
+    no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record only the score.")] = False,
     weka_jar: WekaJar = None,
-    engine: Engine = EngineName.processes,
+    engine: Engine = "processes",
     address: Address = None,
-    out: Annotated[Path | None, typer.Option(help="The run's folder.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
     dashboard: Dashboard = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -94,12 +104,13 @@ def run(  # noqa: PLR0913  # a command line may have many options
         target=target,
         learners=learners,
         strategy=str(strategy),
-        delta=delta,
+        parameters=parameters,
         first_size=first_size,
         ratio=ratio,
+        sizes=sizes,
         scoring=scoring,
         cv=cv,
-        validation=None if validation is None else str(validation),
+        validation=validation,
         fraction=validation_fraction,
         group=group,
         time=time,
@@ -114,37 +125,39 @@ def run(  # noqa: PLR0913  # a command line may have many options
         weka_jar=weka_jar,
     )
     how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
-    start(request, out, replace(how, dashboard=dashboard, engine=str(engine), address=address))
+    start(request, out, replace(how, dashboard=dashboard, engine=engine, address=address))
 
 
 @app.command()
-def resume(  # noqa: PLR0913  # the same
-    folder: Annotated[Path, typer.Argument(help="The folder of a run.")],
+def resume(  # noqa: PLR0913  # a command line may have many options
+    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
     *,
     jobs: Jobs = None,
     time_limit: TimeLimit = None,
     learner_timeout: Timeout = None,
     learner_memory: Memory = None,
     weka_jar: WekaJar = None,
-    engine: Engine = EngineName.processes,
+    engine: Engine = "processes",
     address: Address = None,
     dashboard: Dashboard = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was stopped, interrupted or killed."""
-    from pydaub.cli.session import resume as go_on
+    """Continue a run that was stopped, interrupted or killed."""
+    from pydaub.cli.session import resume as continue_run
 
     how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
-    go_on(folder, replace(how, dashboard=dashboard, engine=str(engine), address=address), weka_jar)
+    continue_run(folder, replace(how, dashboard=dashboard, engine=engine, address=address), weka_jar)
 
 
 @app.command()
 def demo(
     *,
     full: Annotated[bool, typer.Option("--full", help="The paper's size: 21,500 rows to train.")] = False,
-    jobs: Annotated[int, typer.Option(help="How many workers.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="The run's folder.  [default: pydaub-runs/parity-DATE-TIME]")] = None,
+    jobs: Annotated[int, typer.Option(help="Number of workers.")] = 2,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run.  [default: pydaub-runs/parity-DATE-TIME]")
+    ] = None,
     dashboard: Dashboard = False,
     quiet: Quiet = False,
 ) -> None:
@@ -155,7 +168,7 @@ def demo(
     start_demo(out, replace(how, dashboard=dashboard), full=full)
 
 
-def options(  # noqa: PLR0913  # the same
+def options(  # noqa: PLR0913  # a command line may have many options
     jobs: int | None,
     time_limit: str | None,
     learner_timeout: str | None,
@@ -164,10 +177,10 @@ def options(  # noqa: PLR0913  # the same
     as_json: bool,
     quiet: bool,
 ) -> Options:
-    """Return how to run, from what was written."""
-    from pydaub.cli.session import Options as Kept
+    """Return how to run, parsed from the command line."""
+    from pydaub.cli.session import Options as Parsed
 
-    return Kept(
+    return Parsed(
         jobs,
         seconds(time_limit, "--time-limit"),
         seconds(learner_timeout, "--learner-timeout"),

@@ -17,16 +17,16 @@ from pydaub.errors import InputError
 
 @app.command()
 def watch(
-    folder: Annotated[Path, typer.Argument(help="The folder of a run: going on, ended or killed.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")],
     *,
     host: Annotated[
-        str, typer.Option(help="The address to listen on. Only this machine can see the default.")
+        str, typer.Option(help="Address to listen on. The default is visible from this machine only.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
-    linger: Annotated[bool, typer.Option(help="Stay when the run has ended and nobody looks.")] = True,
+    linger: Annotated[bool, typer.Option(help="Keep serving when the run has ended and nobody is watching.")] = True,
 ) -> None:
-    """Show a run on a live page, and steer it from there. Ctrl-C ends the page, never the run."""
+    """Show a run on a live page and steer it from there. Ctrl-C ends the page, not the run."""
     check_dashboard()
     from pydaub.dashboard.serving import serve
     from pydaub.runs.folder import RunFolder
@@ -43,7 +43,6 @@ def watch(
         folder,
         opened.journal,
         Mailbox(folder / STEERING),
-        valid_size=opened.score_rows,
         addable=addable,
         host=host,
         port=port,
@@ -53,7 +52,7 @@ def watch(
 
 
 def open_page(folder: Path) -> threading.Event:
-    """Start the page in a process of its own, which ends some time after the run.
+    """Start the page in another process, which ends some time after the run.
 
     The event is set once its address has been printed.
     """
@@ -74,11 +73,11 @@ def open_page(folder: Path) -> threading.Event:
             announced.set()
         announced.set()
 
-    threading.Thread(target=tell, daemon=True).start()  # the run does not wait for it
+    threading.Thread(target=tell, daemon=True).start()  # does not hold up the run
     return announced
 
 
 def check_dashboard() -> None:
-    """Say what to install where the page cannot be served."""
+    """Raise an error that says what to install where the web server is missing."""
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise InputError("The page needs Starlette and uvicorn. `pip install 'pydaub[dashboard]'` does it.")
+        raise InputError("The page needs Starlette and uvicorn. Install them with `pip install 'pydaub[dashboard]'`.")

@@ -1,1 +1,1 @@
-"""The live page of a run: a light process of its own that follows a journal and lets a person steer."""
+"""The live page and the report: a light process that follows a journal and lets a person steer the run."""

@@ -1,7 +1,7 @@
-"""The server of the page: one page, a stream of changes, and a door for commands. It serves nothing else.
+"""The page's server: the page itself, a stream of changes, and an endpoint for commands. It serves nothing else.
 
-Who wants anything must name the host that the server listens on and know the token of the printed address. Commands
-must also come from the page itself: a cross-site request can neither set the header nor name the right origin.
+Every request must name the host that the server listens on and carry the token of the printed address. Commands must
+also come from the page itself: a cross-site request can neither set the header nor name the right origin.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from pydaub.dashboard.following import Following
     from pydaub.runs.steering import Mailbox
 
-LOOK_SECONDS: Final = 0.25  # how often the journal is looked at, and the page told
-BEHIND: Final = 40  # messages that a slow viewer may leave unread before it is told everything anew
-STILL_SECONDS: Final = 15.0  # after so long without news a sign of life
+IDLE_SHARE: Final = 10.0  # a look that takes long is followed by a pause so many times as long
+LOOK_SECONDS: Final = 0.25  # how often the journal is read; less often where the page is slow to compute
+BEHIND: Final = 40  # unread messages after which a slow viewer gets a new snapshot instead
+STILL_SECONDS: Final = 15.0  # between two comments that keep an idle stream open
 PATIENCE: Final = 5.0  # seconds for the run to answer a command
 LARGEST_BODY: Final = 4096
 HEADERS: Final = {
@@ -48,7 +50,7 @@ HEADERS: Final = {
 
 
 class Dashboard:
-    """What the routes share: the story of one run, and who is looking at it."""
+    """What the routes share: the account of one run and its viewers."""
 
     def __init__(
         self,
@@ -66,7 +68,7 @@ class Dashboard:
         self._generation = 0
 
     def app(self, hosts: list[str]) -> Starlette:
-        """Return the application; `hosts` are the names under which it may be asked."""
+        """Return the application; `hosts` are the host names that requests may use."""
 
         @asynccontextmanager
         async def alive(_: Starlette) -> AsyncIterator[None]:
@@ -84,28 +86,26 @@ class Dashboard:
         return Starlette(routes=routes, middleware=[guard], lifespan=alive)
 
     async def _follow(self) -> None:
-        """Look at the journal again and again, and tell everybody what is new."""
+        """Keep reading the journal and send what is new to all viewers."""
         while True:
+            began = time.monotonic()
             if self.following.look() and self.viewers:
-                self._tell()
-            await asyncio.sleep(LOOK_SECONDS)
+                self._send()
+            await asyncio.sleep(max(LOOK_SECONDS, IDLE_SHARE * (time.monotonic() - began)))
 
-    def _tell(self) -> None:
-        """Tell everybody what has changed; all of it, where the story began anew or somebody is too slow."""
-        if self._generation != self.following.generation:
-            self._tell_all(self.viewers)
+    def _send(self) -> None:
+        """Send what has changed; everything, where the account began anew or a viewer is too slow."""
+        if self._generation != self.following.generation or any(viewer.full() for viewer in self.viewers):
+            self._send_all(self.viewers)
             return
         changes = _message("changes", self.following.changes(self._decisions))
-        self._decisions = len(self.following.story.decisions)
-        slow = {viewer for viewer in self.viewers if viewer.full()}
-        for viewer in self.viewers - slow:
+        self._decisions = self.following.log_length
+        for viewer in self.viewers:
             viewer.put_nowait(changes)
-        if slow:
-            self._tell_all(self.viewers)
 
-    def _tell_all(self, viewers: Iterable[asyncio.Queue[str]]) -> None:
+    def _send_all(self, viewers: Iterable[asyncio.Queue[str]]) -> None:
         snapshot = _message("snapshot", self.following.snapshot())
-        self._decisions, self._generation = len(self.following.story.decisions), self.following.generation
+        self._decisions, self._generation = self.following.log_length, self.following.generation
         for viewer in viewers:
             while not viewer.empty():
                 viewer.get_nowait()
@@ -115,10 +115,10 @@ class Dashboard:
         given = request.headers.get("x-token") or request.query_params.get("token") or ""
         if secrets.compare_digest(given.encode(), self.token.encode()):
             return None
-        return PlainTextResponse("The address must hold the token that was printed.\n", 403, headers=HEADERS)
+        return PlainTextResponse("The address must contain the token that was printed.\n", 403, headers=HEADERS)
 
     async def page(self, request: Request) -> Response:
-        """Answer with the page, its style and its script in it."""
+        """Return the page with its style and script."""
         if refused := self._forbidden(request):
             return refused
         nonce = secrets.token_urlsafe(16)
@@ -129,7 +129,7 @@ class Dashboard:
         return HTMLResponse(assembled(self.title, nonce), headers={**HEADERS, "Content-Security-Policy": policy})
 
     async def events(self, request: Request) -> Response:
-        """Tell everything, and then whatever changes, for as long as somebody looks."""
+        """Stream everything, and then whatever changes."""
         if refused := self._forbidden(request):
             return refused
         headers = {**HEADERS, "X-Accel-Buffering": "no"}
@@ -138,9 +138,9 @@ class Dashboard:
     async def _stream(self) -> AsyncIterator[str]:
         queue: asyncio.Queue[str] = asyncio.Queue(BEHIND)
         self.following.look()
-        self._tell()  # those who look already, who would else miss what is new
-        self._tell_all([queue])
-        self.viewers.add(queue)  # before anything is sent, which may take its time
+        self._send()  # the other viewers would miss what is new
+        self._send_all([queue])
+        self.viewers.add(queue)  # before the first yield, which may wait
         try:
             while True:
                 try:
@@ -151,10 +151,10 @@ class Dashboard:
             self.viewers.discard(queue)
 
     async def names(self, request: Request) -> Response:
-        """Answer with the learners that could be added."""
+        """Return the learners that could be added."""
         if refused := self._forbidden(request):
             return refused
-        there = set(self.following.story.strategy.learners) if self.following.story.begun else set()
+        there = set(self.following.account.learners) if self.following.account else set()
         try:
             found = await run_in_threadpool(self.addable)
         except InputError as error:
@@ -162,7 +162,7 @@ class Dashboard:
         return JSONResponse([name for name in found if name not in there], headers=HEADERS)
 
     async def steer(self, request: Request) -> Response:
-        """Hand a command of the person who looks to the run, and answer with what it says."""
+        """Pass a command on to the run, and return its answer."""
         if refused := self._foreign(request) or self._forbidden(request):
             return refused
         try:
@@ -170,11 +170,11 @@ class Dashboard:
             fields = json.loads(body)
             command, learner = fields["command"], fields.get("learner")
             if command not in COMMANDS or not isinstance(learner, str | None):
-                raise ValueError(command)  # noqa: TRY301  # told with the others below
+                raise ValueError(command)  # noqa: TRY301  # reported with the others below
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return JSONResponse({"error": f"A command must be one of {', '.join(COMMANDS)}."}, 400, headers=HEADERS)
         if not is_held(self.following.path):
-            return JSONResponse({"error": "The run must be going on to be steered."}, 409, headers=HEADERS)
+            return JSONResponse({"error": "The run is not going on, so it cannot be steered."}, 409, headers=HEADERS)
         try:
             key = self.mailbox.send(command, learner)
             answered = await run_in_threadpool(self.mailbox.answer_to, key, PATIENCE)
@@ -183,7 +183,7 @@ class Dashboard:
         return JSONResponse({"obeyed": answered}, headers=HEADERS)
 
     def _foreign(self, request: Request) -> Response | None:
-        """Refuse what does not come from the page itself."""
+        """Refuse a request that does not come from the page itself."""
         origin = request.headers.get("origin")
         own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
         written = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
@@ -206,5 +206,5 @@ def _message(kind: str, fields: Mapping[str, Any]) -> str:
 
 
 def run_title(folder: Path) -> str:
-    """Return what the page calls a run."""
+    """Return the page's title for a run."""
     return folder.resolve().name

@@ -1,46 +1,49 @@
-"""A journal that grows, followed from its first byte: the story so far, and what has changed since one last looked."""
+"""A journal that another process may be writing, followed from its first byte."""
 
 from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import PydaubError
 from pydaub.records import from_json
+from pydaub.runs.account import GOING_ON, Account
 from pydaub.runs.journal import MAGIC, is_held
-from pydaub.views.story import Story
+from pydaub.views.story import decisions, endings, header, learners
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+WAITING: Final = {"state": "waiting", "words": "waiting for the run to begin", "going": False, "over": False}
+
 
 class Following:
-    """The story of a run that may be going on in another process. It only ever reads.
+    """The account of a run that another process may be writing. It only ever reads.
 
-    `generation` counts how often the story began anew: the journal was cut after a kill, or is another one.
+    `generation` counts how often the account began anew, because the journal was cut after a kill or replaced.
     """
 
-    def __init__(self, journal: Path, valid_size: int = 0) -> None:
+    def __init__(self, journal: Path) -> None:
         self.path = journal
-        self.valid_size = valid_size
         self.generation = 0
         self._identity: tuple[int, int] | None = None
         self._begin()
 
     def _begin(self) -> None:
-        self.story = Story(self.valid_size)
+        self.account: Account | None = None
         self.trouble = ""  # why the journal cannot be followed any further
         self.unreadable = ""  # why it cannot be read just now
-        self._statuses: dict[str, str] = {}
+        self._held = False
+        self._sent: dict[str, dict[str, Any]] = {}
         self._read = 0
         self._torn = b""
         self._changed_at = 0.0
         self.generation += 1
 
     def look(self) -> bool:
-        """Take in what the journal holds by now; return whether there was anything new."""
-        before = (self.unreadable, self.story.held)
+        """Read what is new in the journal; return whether anything changed."""
+        before = (self.unreadable, self._held)
         try:
             content = self._unread()
             self.unreadable = ""
@@ -50,10 +53,12 @@ class Following:
         except OSError as error:
             content = b""
             self.unreadable = f"{self.path.name} cannot be read: {error.strerror}."
-        self.story.held = is_held(self.path)
+        self._held = is_held(self.path)
         if content and not self.trouble:
             self._take_all(content)
-        return bool(content) or before != (self.unreadable, self.story.held)
+        if self.account is not None:
+            self.account.held = self._held
+        return bool(content) or before != (self.unreadable, self._held)
 
     def _unread(self) -> bytes:
         with self.path.open("rb") as file:
@@ -67,56 +72,48 @@ class Following:
 
     def _take_all(self, content: bytes) -> None:
         if not self._read and content[: len(MAGIC)] != MAGIC[: len(content)]:
-            self.trouble = f"{self.path.name} is no journal of pydaub."
+            self.trouble = f"{self.path.name} is not a journal of pydaub."
             return
         self._read += len(content)
         *lines, self._torn = (self._torn + content).split(b"\n")
-        for line in lines:
-            try:
+        try:
+            for line in lines:
                 event = from_json(json.loads(line))
-                if event is not None:
-                    self.story.take(event)
-            except (
-                PydaubError,
-                KeyError,
-                TypeError,
-                ValueError,
-                AttributeError,
-                RecursionError,
-                OverflowError,
-            ) as error:
-                self.trouble = f"The journal cannot be followed from here: {error}"
-                return
+                if event is None:
+                    continue
+                if self.account is None:
+                    self.account = Account.begun(event)
+                else:
+                    self.account.take(event)
+        except (PydaubError, KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
+            self.trouble = f"The journal cannot be followed from here: {error}"
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything."""
-        self.story.changed.clear()
-        self._statuses = self.story.statuses() if self.story.begun else {}
-        return self._told(list(self._statuses), 0)
+        self._sent = {}
+        return self.changes(0)
 
     def changes(self, seen: int) -> dict[str, Any]:
-        """Return what has changed; `seen` is how many decisions are known already."""
-        statuses = self.story.statuses() if self.story.begun else {}
-        changed = self.story.changed | {name for name, status in statuses.items() if status != self._statuses.get(name)}
-        self.story.changed.clear()
-        self._statuses = statuses
-        return self._told([name for name in statuses if name in changed], seen)
-
-    def _told(self, names: list[str], seen: int) -> dict[str, Any]:
-        trouble = self.trouble or self.unreadable
-        if not self.story.begun:
-            return {"header": {"state": "waiting", "trouble": trouble}, "learners": [], "decisions": []}
-        claim = self.story.certificate
+        """Return what has changed since the last call; `seen` is how many lines of the log are known already."""
+        account, trouble = self.account, self.trouble or self.unreadable
+        if account is None:
+            return {"header": {**WAITING, "trouble": trouble}, "learners": [], "decisions": []}
+        now = learners(account)
+        changed = [one for name, one in now.items() if one != self._sent.get(name)]
+        self._sent = now
         return {
-            "header": {**self.story.header(), "elapsed": self._elapsed(), "trouble": trouble},
-            "learners": [self.story.learner(name, self._statuses[name]) for name in names],
-            "decisions": self.story.decisions[seen:],
-            "summary": self.story.summary if self.story.over else [],
-            "certificate": claim.sentences if claim else [],
-            "misbehaved": dict(claim.misbehaved) if claim else {},
+            "header": {**header(account, self._elapsed(account)), "trouble": trouble},
+            "learners": changed,
+            "decisions": decisions(account, seen),
+            **endings(account),
         }
 
-    def _elapsed(self) -> float:
-        """Return how long the run has been going on: by its own clock, and since it last wrote something."""
-        since = max(time.time() - self._changed_at, 0.0) if self.story.state in {"running", "paused"} else 0.0
-        return round(self.story.clock + since, 1)
+    @property
+    def log_length(self) -> int:
+        """How many lines the log has."""
+        return len(self.account.decisions) if self.account else 0
+
+    def _elapsed(self, account: Account) -> float:
+        """Return how long the run has been going on: its own clock, plus the time since it last wrote something."""
+        since = max(time.time() - self._changed_at, 0.0) if account.state in GOING_ON else 0.0
+        return account.clock + since

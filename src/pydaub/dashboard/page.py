@@ -1,4 +1,4 @@
-"""The page as one file: markup, style and script put together, perhaps with the story of a run in it."""
+"""The page as one file: markup, style and script put together, optionally with the story of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def assembled(title: str, nonce: str, story: Mapping[str, Any] | None = None, unscripted: str = "") -> str:
-    """Return the page; with a story it shows that, and asks no server. `unscripted` is for who runs no scripts."""
+    """Return the page. With a story it shows that and needs no server. `unscripted` is shown where scripts are off."""
     static = files("pydaub.dashboard") / "static"
     parts = {
         "<!--STYLE-->": (static / "page.css").read_text(encoding="utf-8"),
@@ -29,7 +29,7 @@ def assembled(title: str, nonce: str, story: Mapping[str, Any] | None = None, un
 
 
 def _embedded(story: Mapping[str, Any]) -> str:
-    """Return data that a browser never takes for markup, whatever names and messages are in it."""
+    """Embed data so that a browser never reads it as markup, whatever names and messages it contains."""
     content = (
         json.dumps(story, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c").replace("__", "\\u005f_")
     )

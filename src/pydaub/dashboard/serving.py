@@ -1,4 +1,4 @@
-"""The page's process: a free port, a token, a browser, and an end."""
+"""The page's process: it takes a port and a token, opens a browser, and ends when nobody needs it."""
 
 from __future__ import annotations
 
@@ -30,26 +30,25 @@ if TYPE_CHECKING:
 
 HIGHEST_PORT: Final = 65_535
 LOOPBACK: Final = "127.0.0.1"
-LINGER: Final = 30.0  # seconds that a page of an ended run is kept without anybody looking
+LINGER: Final = 30.0  # seconds that the page of an ended run waits for a viewer
 
 
-def serve(  # noqa: PLR0913  # what a person may choose
+def serve(  # noqa: PLR0913  # everything that a person may choose
     folder: Path,
     journal: Path,
     mailbox: Mailbox,
     *,
-    valid_size: int = 0,
     addable: Callable[[], list[str]] = list,
     host: str = LOOPBACK,
     port: int = 0,
     browse: bool = True,
     linger: bool = True,
 ) -> None:
-    """Serve the page until it is interrupted; unless `linger`, until the run has ended and nobody looks any more."""
+    """Serve the page until interrupted; without `linger`, until the run has ended and no viewer is left."""
     listening = _bound(host, port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
-    dashboard = Dashboard(Following(journal, valid_size), mailbox, token, title=run_title(folder), addable=addable)
+    dashboard = Dashboard(Following(journal), mailbox, token, title=run_title(folder), addable=addable)
     name = LOOPBACK if _is_any(host) else host
     shown = f"[{name}]" if ":" in name else name
     address = f"http://{shown}:{port}/?token={token}"
@@ -59,12 +58,12 @@ def serve(  # noqa: PLR0913  # what a person may choose
     )
 
     def announce() -> None:
-        with suppress(OSError):  # whoever started it has gone
-            print(f"The page: {address}", file=sys.stderr, flush=True)  # noqa: T201  # the address is what it is for
+        with suppress(OSError):  # the process that started it has ended
+            print(f"The page: {address}", file=sys.stderr, flush=True)  # noqa: T201  # people need the address
             if name != LOOPBACK or _is_any(host):
-                words = f"Others can reach it on {', '.join(hosts[2:])}; the token travels in clear."
+                words = f"Other machines can reach it on {', '.join(hosts[2:])}. The token is sent unencrypted."
                 print(words, file=sys.stderr, flush=True)  # noqa: T201
-        if browse:  # in a thread: a browser of the terminal is waited for
+        if browse:  # in a thread: a text browser would block
             threading.Thread(target=_browse, args=(address,), daemon=True).start()
 
     with suppress(KeyboardInterrupt):
@@ -80,7 +79,7 @@ async def _served(
     linger: bool,
 ) -> None:
     serving = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started and not serving.done():  # noqa: ASYNC110  # it has no event for it
+    while not server.started and not serving.done():  # noqa: ASYNC110  # uvicorn has no event for it
         await asyncio.sleep(0.01)
     announce()
     alone = 0.0
@@ -88,7 +87,7 @@ async def _served(
         await asyncio.wait([serving], timeout=1.0)
         over = not is_held(dashboard.following.path) and not dashboard.viewers
         alone = alone + 1.0 if over else 0.0
-        if not linger and alone >= (LINGER if dashboard.following.story.begun else 10 * LINGER):
+        if not linger and alone >= (LINGER if dashboard.following.account else 10 * LINGER):
             server.should_exit = True
     await serving
 
@@ -104,12 +103,14 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         reason = error.strerror or error
-        raise InputError(f"`--host` and `--port` must be free to listen on, got {host} and {port}: {reason}.") from None
+        raise InputError(
+            f"Cannot listen on {host}, port {port}: {reason}. Choose another `--host` or `--port`."
+        ) from None
     return listening
 
 
 def _browse(address: str) -> None:
-    """Open the page by way of a file that only this person can read: the token is not on any command line."""
+    """Open the page through a file that only its owner can read, to keep the token off every command line."""
     descriptor, path = tempfile.mkstemp(suffix=".html", prefix="pydaub-")
     with os.fdopen(descriptor, "w") as file:
         file.write(
@@ -123,7 +124,7 @@ def _browse(address: str) -> None:
 
 
 def _own_names() -> list[str]:
-    """Return the names and addresses by which others reach this machine."""
+    """Return the names and addresses of this machine."""
     name = socket.gethostname()
     found = {name, socket.getfqdn()}
     with suppress(OSError):

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pydaub.errors import InputError
+from pydaub.records import VALIDATION_FRACTION
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -21,7 +22,7 @@ class Split:
     order of the rows where there is none. `none` takes no rows at all, for those who cross-validate.
     """
 
-    fraction: float = 0.3
+    fraction: float = VALIDATION_FRACTION
     by_time: bool = False
     none: bool = False
 

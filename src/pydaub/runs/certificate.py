@@ -1,41 +1,54 @@
-"""What a run may claim, in plain words: what others could still reach, and how well the assumptions held.
+"""What a run may claim: what other learners could still reach, and how well the assumptions held.
 
 DAUB's promise rests on learning curves that never fall and whose gains diminish (Definition 6 of the paper). Real
-curves are noisy and some do not behave, so every curve that was measured is audited, and what was found is said.
+curves are noisy and some break these assumptions, so every measured curve is audited and the findings are reported.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.curve import extended
-from pydaub.records import Allocation, Measurement, Outcome
-from pydaub.runs.loop import Step
+from pydaub.records import Measurement
+from pydaub.runs.account import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pydaub.runs.loop import Result
+    from pydaub.records import Scores
+    from pydaub.runs.account import Account, Result
 
-PROPORTIONS: Final = re.compile(
-    "accuracy|balanced_accuracy|top_k|f1|precision|recall|jaccard|roc_auc|average_precision"
-)
-LONG_ENOUGH: Final = 3  # points of a curve that can be judged
+LONG_ENOUGH: Final = 3  # points that a curve needs to be audited
 NAMED: Final = 8  # learners that are named in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of a selected learner against the others.
+    """What is known of the selected learner against the others.
 
-    `ceiling` is the most that any other learner can have on all rows unless its curve gets steeper; it is None
-    where some learner has no bound. `judged` counts the curves that could be audited, `misbehaved` says what was found
-    on which; falls and rises of up to `tolerance` count as noise. `doubts` are reasons not to trust the choice.
-    Where it is not `sure`, bounds are what is likely, and hold for most curves that behave, not for all.
+    Attributes
+    ----------
+    selected, score, size
+        The selected learner, its validation score, and the size it reached it with.
+    full_size
+        The number of training rows.
+    others
+        How many other learners did not fail.
+    ceiling, ceiling_learner
+        The most that any other learner can have on all rows unless its curve gets steeper, and that learner; None where
+        some learner has no bound.
+    judged
+        How many curves were long enough to be audited.
+    misbehaved
+        What was found on which curve.
+    tolerance
+        Falls and rises up to this much count as noise.
+    doubts
+        Reasons not to trust the choice.
+    sure
+        Whether bounds hold for every curve that does not get steeper. Otherwise they are likely to hold.
     """
 
     selected: str
@@ -54,26 +67,28 @@ class Certificate:
     @property
     def sentences(self) -> list[str]:
         """The certificate for people."""
-        return [self._choice(), *([self._audit()] if self.judged else []), *self.doubts]
+        return [self.choice, *([self.audit] if self.audit else []), *self.doubts]
 
-    def _choice(self) -> str:
+    @property
+    def choice(self) -> str:
+        """What is claimed of the selected learner."""
         if self.size < self.full_size:
             return (
-                f"No certificate: no learner has had all {self.full_size:,} rows. {self.selected} has the best"
-                f" score so far, {self.score:.4f} with {self.size:,} rows."
+                f"No certificate: no learner has had all {self.full_size:,} rows. The best score so far is"
+                f" {self.score:.4f}, by {self.selected} with {self.size:,} rows."
             )
         if not self.others:
             return "There was no other learner to compare with."
         if self.ceiling is None:
-            return "No certificate: other learners were left without a bound, and could be better on all rows."
+            return "No certificate: some learners have no bound yet, so one of them could be better on all rows."
         several = self.others > 1
-        what = f"None of the {self.others} other learners" if several else "The one other learner"
+        what = f"None of the {self.others} other learners" if several else "The only other learner"
         if self.sure:
             can, unless, none = "can" if several else "cannot", " unless its curve gets steeper", "none can"
         else:
             can, unless, none = (
                 "is likely to" if several else "is unlikely to",
-                " by what was seen",
+                ", judging by its curve",
                 "none is likely to",
             )
         most = f"{what} {can} exceed {self.ceiling:.4f} on all rows ({self.ceiling_learner}){unless}"
@@ -81,31 +96,50 @@ class Certificate:
             return f"Certificate: {most}; {none} overtake {self.selected}."
         return f"Certificate: {most}; that is at most {self.ceiling - self.score:.4f} more than {self.selected}."
 
-    def _audit(self) -> str:
+    @property
+    def audit(self) -> str:
+        """How well the assumptions held; empty where no curve was long enough."""
+        if not self.judged:
+            return ""
         held = self.judged - len(self.misbehaved)
         found = ", ".join(f"{name} ({what})" for name, what in list(self.misbehaved.items())[:NAMED])
         more = f" and {len(self.misbehaved) - NAMED} more" if len(self.misbehaved) > NAMED else ""
         return (
-            f"The assumptions (scores do not fall, gains diminish, no score above its bound) held for {held} of"
-            f" {self.judged} curves, give or take {self.tolerance:.4f} for noise"
-            + (f"; these did not behave: {found}{more}." if self.misbehaved else ".")
+            "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for"
+            f" {held} of {self.judged} curves, allowing for noise of {self.tolerance:.4f}"
+            + (f". Exceptions: {found}{more}." if self.misbehaved else ".")
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the certificate as plain JSON values."""
+        return {
+            "ceiling": self.ceiling,
+            "ceiling_learner": self.ceiling_learner,
+            "judged": self.judged,
+            "misbehaved": dict(self.misbehaved),
+            "tolerance": self.tolerance,
+            "choice": self.choice,
+            "audit": self.audit,
+            "doubts": list(self.doubts),
+            "text": " ".join(self.sentences),
+        }
 
-def certificate(
-    result: Result, learners: Iterable[str], valid_size: int, *, proportion: bool = True, sure: bool = True
-) -> Certificate | None:
-    """Return what may be said of a result; None where nothing was selected.
 
-    `valid_size` is how many rows a score is of, `proportion` whether it is a share of them, and `sure` whether the
-    strategy's bounds hold unless curves get steeper. Only what was asked for counts, or the answer would depend on the
-    number of workers; what was evaluated ahead can raise doubts.
+def certificate_of(account: Account) -> Certificate | None:
+    """Return what may be claimed of a run; None where nothing was measured."""
+    return certificate(account.result, account.learners, account.scores, sure=account.strategy.sure)
+
+
+def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure: bool = True) -> Certificate | None:
+    """Return what may be claimed of a result; None where nothing was selected.
+
+    Only outcomes that were asked for count, or the answer would depend on the number of workers. Outcomes that were
+    evaluated ahead can only raise doubts.
     """
     if result.selected is None or result.valid_score is None or result.selected_size is None:
         return None
     curves = _curves(result)
-    scores = [_score(step) for curve in curves.values() for step in curve]
-    tolerance = noise(valid_size, scores, proportion=proportion)
+    tolerance = noise(scores, [_score(step) for curve in curves.values() for step in curve])
     others = [name for name in learners if name != result.selected and name not in result.failures]
     tops = {name: _top(curves.get(name, ()), result.full_size) for name in others}
     known = {name: top for name, top in tops.items() if top is not None}
@@ -128,49 +162,21 @@ def certificate(
     )
 
 
-def proportional(scoring: str) -> bool:
-    """Whether a scorer of this name gives shares of rows, so that the noise of a score is known."""
-    return bool(PROPORTIONS.match(scoring))
+def noise(scores: Scores, values: Sequence[float]) -> float:
+    """Return how much a score may differ by chance: two standard errors of a proportion near one half.
 
-
-def noise(valid_size: int, scores: Sequence[float], *, proportion: bool = True) -> float:
-    """Return by how much a score may differ by chance: two standard errors of a proportion near one half.
-
-    Of scores that are no proportions little is known: it is the same share of the range of their middle half.
+    Little is known of scores that are not proportions: there it is the same share of their interquartile range.
     """
-    if not valid_size or not scores:
+    if not scores.rows or not values:
         return 0.0
-    ordered = sorted(scores)
+    ordered = sorted(values)
     quarter = len(ordered) // 4
     middle = ordered[-1 - quarter] - ordered[quarter]
-    return (1.0 if proportion else middle) / math.sqrt(valid_size)
-
-
-def projected_seconds(
-    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int
-) -> float | None:
-    """Return about how long training every learner on all rows would take; None where one was never tried.
-
-    A learner's times are extended by a power of the size, fitted to what it took. One that failed counts with the
-    time that it took until then.
-    """
-    times: dict[str, list[tuple[int, float]]] = {}
-    failed: dict[str, float] = {}
-    for allocation, outcome in outcomes:
-        if isinstance(outcome, Measurement):
-            times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
-        else:
-            failed[allocation.learner] = outcome.seconds
-    total = 0.0
-    for name in learners:
-        if name not in failed and name not in times:
-            return None
-        total += failed[name] if name in failed else extended(sorted(times[name]), full_size)
-    return total
+    return (1.0 if scores.proportion else middle) / math.sqrt(scores.rows)
 
 
 def _curves(result: Result, *, with_guesses: bool = False) -> dict[str, list[Step]]:
-    """Return each learner's measured steps by size, perhaps with what was evaluated ahead and never asked for."""
+    """Return each learner's measured steps by size, optionally with outcomes that were never asked for."""
     curves: dict[str, list[Step]] = {}
     ahead = [Step(allocation, outcome, None) for allocation, outcome in result.speculated.items()]
     steps = [*result.steps, *(ahead if with_guesses else [])]
@@ -181,7 +187,7 @@ def _curves(result: Result, *, with_guesses: bool = False) -> dict[str, list[Ste
 
 
 def _top(curve: Sequence[Step], full_size: int) -> float | None:
-    """Return what a learner can have on all rows at most: what it has, or its bound, but never less than it has had."""
+    """Return the most that a learner can have on all rows: its score there, or the higher of bound and scores."""
     if not curve:
         return None
     last = curve[-1]
@@ -195,7 +201,7 @@ def _score(step: Step) -> float:
 
 
 def _misbehaviour(curve: Sequence[Step], tolerance: float) -> str:
-    """Return in which ways a curve is not what the method assumes, or nothing."""
+    """Return in which ways a curve breaks the assumptions; empty if in none."""
     found = []
     if any(_score(later) < _score(earlier) - tolerance for earlier, later in pairwise(curve)):
         found.append("fell")
@@ -224,12 +230,12 @@ def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: flo
     own = [_score(step) for step in curves.get(result.selected or "", ())]
     if own and result.stopped is None and max(own) > score + tolerance:
         doubts.append(f"Doubtful: {result.selected} had {max(own):.4f} with fewer rows, more than with all of them.")
-    chance = [step for step in ahead if step.allocation.size == result.full_size]
-    if chance and result.stopped is None:
-        best = max(chance, key=_score)
+    at_full = [step for step in ahead if step.allocation.size == result.full_size]
+    if at_full and result.stopped is None:
+        best = max(at_full, key=_score)
         doubts.append(
-            f"Doubtful: {best.allocation.learner}, which was trained on all rows ahead of being asked for, has"
-            f" {_score(best):.4f}, more than {result.selected}."
+            f"Doubtful: {best.allocation.learner} was trained on all rows ahead of time and has {_score(best):.4f},"
+            f" more than {result.selected}."
         )
     elif ahead and result.stopped is None:
         best = max(ahead, key=_score)
@@ -240,8 +246,8 @@ def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: flo
     if result.failures:
         count = len(result.failures)
         doubts.append(
-            f"Nothing is claimed about the {count} that failed."
+            f"Nothing is claimed about the {count} learners that failed."
             if count > 1
-            else "Nothing is claimed about the one that failed."
+            else "Nothing is claimed about the learner that failed."
         )
     return doubts

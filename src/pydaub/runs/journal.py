@@ -1,4 +1,4 @@
-"""The append-only record of a run: one JSON object a line, locked, and whole after a kill at any byte."""
+"""The append-only journal of a run: one JSON object per line, locked, and intact after a kill at any byte."""
 
 from __future__ import annotations
 
@@ -18,46 +18,56 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-JOURNAL: Final = "journal.jsonl"  # what it is called in the folder of a run
+JOURNAL: Final = "journal.jsonl"  # its name in the folder of a run
 FORMAT: Final = 1
 PATIENCE: Final = 0.5  # seconds
-# Every journal begins with these bytes, so that no other file is ever taken for a torn journal and cut.
+# Every journal begins with these bytes, so that no other file is mistaken for a torn journal and cut.
 MAGIC: Final = b'{"journal":"pydaub","format":'
 
 
 class Journal:
     """The events of one run, in the order in which they happened.
 
-    Opening creates the file or goes on with it: a torn last line, which a kill in the middle of a write
-    leaves behind, is cut; anything else that is not as it should be raises a `JournalError` and leaves the file
-    alone. One process at a time may hold a journal open; the kernel frees the lock when that process ends.
+    Opening creates the file or continues it. A torn last line, which a kill in the middle of a write leaves behind, is
+    cut off; anything else that is wrong raises a `JournalError` and leaves the file unchanged. Only one process at a
+    time may hold a journal open; the kernel releases the lock when that process ends.
 
-    `settings` says what the run is about, in plain JSON values. It becomes the first line of a new journal; one
-    that exists must have been started with the same.
+    Parameters
+    ----------
+    path
+        The file.
+    settings
+        What the run is about, as plain JSON values. They become the first line of a new journal; an existing one must
+        have been started with the same.
+    versions
+        Versions of the libraries in use, for the first line of a new journal.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from pydaub import Selected
     >>> path = Path(tempfile.mkdtemp()) / "run.jsonl"
     >>> with Journal(path, {"strategy": "daub"}) as journal:
-    ...     journal.append(Selected("tree"))
-    >>> [event for event in read(path)]
-    [Started(settings={'strategy': 'daub'}), Selected(learner='tree')]
+    ...     journal.append(Selected("tree", clock=1.5))
+    >>> read(path)[1:]
+    [Selected(learner='tree', clock=1.5)]
     """
 
-    def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: str | Path, settings: Mapping[str, Any], versions: Mapping[str, str] | None = None
+    ) -> None:
         if not isinstance(path, str | Path):
             raise InputError(f"`path` must be the path of a file, got {path!r}.")
         self.path = Path(path)
         try:
-            started = Started(json.loads(json.dumps(dict(settings), allow_nan=False)))
+            started = Started(json.loads(json.dumps(dict(settings), allow_nan=False)), dict(versions or {}))
         except (TypeError, ValueError) as error:
             raise InputError(f"`settings` must be plain JSON values, got: {error}.") from None
         try:
             created = not self.path.exists()
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except (OSError, ValueError) as error:
-            problem = getattr(error, "strerror", error)
-            raise JournalError(f"{path} must be a file that can be written, got {problem}.") from None
+            raise JournalError(f"Cannot write the journal {path}: {getattr(error, 'strerror', error)}.") from None
         try:
             self._lock()
             content = self._content()
@@ -69,8 +79,15 @@ class Journal:
             self.close()
             raise
 
+    @property
+    def started(self) -> Started:
+        """The first event."""
+        first = self.events[0]
+        assert isinstance(first, Started)  # noqa: S101  # `_parsed` and `_begin` see to it
+        return first
+
     def append(self, *events: Event, sync: bool = True) -> None:
-        """Write the events and, unless told otherwise, wait until they are on the disk."""
+        """Write the events and, if `sync`, wait until they are on disk."""
         lines = b"".join(_line(to_json(event)) for event in events)
         try:
             written = os.write(self._file, lines)
@@ -79,14 +96,14 @@ class Journal:
             if sync:
                 _sync(self._file)
         except OSError as error:
-            with suppress(OSError):  # else the next open cuts the half line
+            with suppress(OSError):  # if this fails too, the next open cuts the torn line
                 os.ftruncate(self._file, self._size)
-            raise JournalError(f"{self.path} must take one more event, got {error.strerror}.") from error
+            raise JournalError(f"Cannot write to {self.path}: {error.strerror}.") from error
         self._size += len(lines)
         self.events.extend(events)
 
     def close(self) -> None:
-        """Give the journal back. Closing twice does no harm."""
+        """Release the journal. Closing twice is harmless."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -101,19 +118,18 @@ class Journal:
 
     def _lock(self) -> None:
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
-            raise JournalError(f"{self.path} must be an ordinary file, got something else. Choose another path.")
+            raise JournalError(f"{self.path} must be a regular file. Choose another path.")
         try:
             self._take_lock()
         except BlockingIOError:
             raise JournalLocked(
-                f"{self.path} must be written by one process at a time, and another one has it open. Wait for it"
-                " to end, or choose another journal."
+                f"Another process is writing {self.path}. Wait for it to end, or choose another journal."
             ) from None
         except OSError as error:
-            raise JournalError(f"{self.path} must be on a disk that has locks, got {error.strerror}.") from None
+            raise JournalError(f"Cannot lock {self.path}: {error.strerror}.") from None
 
     def _take_lock(self) -> None:
-        """Take the lock, with some patience: who asks whether it `is_held` has it for an instant."""
+        """Take the lock, retrying for a moment: `is_held` of another process takes it for an instant."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -130,30 +146,30 @@ class Journal:
             return file.read()
 
     def _begin(self, started: Started, *, torn: bool) -> None:
-        if not self._size:  # not one complete line: nothing has been recorded
+        if not self._size:  # not a single complete line
             os.ftruncate(self._file, 0)
             self.append(started)
             return
-        if self.events[0] != started:
-            raise JournalMismatch(_difference(self.path, self.events[0], started))
+        if self.started.settings != started.settings:
+            raise JournalMismatch(_difference(self.path, self.started, started))
         if torn:
             os.ftruncate(self._file, self._size)
             _sync(self._file)
 
 
 def read(path: str | Path) -> list[Event]:
-    """Return the complete events of a journal, of a run that is going on or has ended, without locking it."""
+    """Return the complete events of a journal without locking it; another process may be writing it."""
     try:
         if not Path(path).is_file() and Path(path).exists():
-            raise JournalError(f"{path} must be an ordinary file, got something else.")
+            raise JournalError(f"{path} must be a regular file.")
         content = Path(path).read_bytes()
     except OSError as error:
-        raise JournalError(f"{path} must be a journal that can be read, got {error.strerror}.") from None
+        raise JournalError(f"Cannot read the journal {path}: {error.strerror}.") from None
     return _parsed(content, Path(path))[0]
 
 
 def is_held(path: str | Path) -> bool:
-    """Whether a process is writing this journal now."""
+    """Return whether a process is writing this journal now."""
     try:
         with Path(path).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -165,9 +181,9 @@ def is_held(path: str | Path) -> bool:
 
 
 def _parsed(content: bytes, path: Path) -> tuple[list[Event], int]:
-    """Return the complete events, and how many bytes they take."""
+    """Return the complete events and their length in bytes."""
     if content[: len(MAGIC)] != MAGIC[: len(content)]:
-        raise JournalError(f"{path} must be a journal of pydaub or not exist, got another file. Choose another path.")
+        raise JournalError(f"{path} exists and is not a journal of pydaub. Choose another path.")
     expected = MAGIC + b"%d," % FORMAT
     if content[: len(expected)] != expected[: len(content)]:
         found = content[len(MAGIC) : len(MAGIC) + 20].partition(b",")[0]
@@ -178,9 +194,9 @@ def _parsed(content: bytes, path: Path) -> tuple[list[Event], int]:
         try:
             event = from_json(json.loads(line))
             if number == 1 and not isinstance(event, Started):
-                raise TypeError("a journal begins with its settings")  # noqa: TRY301  # told with the others below
+                raise TypeError("a journal begins with its settings")  # noqa: TRY301  # reported with the others below
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise JournalDamaged(f"Line {number} of {path} must be an event, got {line[:80]!r} ({error}).") from None
+            raise JournalDamaged(f"Line {number} of {path} is not an event: {line[:80]!r} ({error}).") from None
         if event is not None:
             events.append(event)
     return events, size
@@ -192,23 +208,23 @@ def _line(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _difference(path: Path, found: Event, started: Started) -> str:
-    """Say which of the settings differ, as far as the journal tells."""
-    before = found.settings if isinstance(found, Started) else {}
+def _difference(path: Path, found: Started, started: Started) -> str:
+    """Return a message that names the settings that differ."""
+    before = found.settings
     names = sorted(name for name in {*before, *started.settings} if before.get(name) != started.settings.get(name))
     return (
         f"{path} must be of the same run, got one with other settings: {', '.join(names)}."
-        " Give the same settings to go on with it, or choose another journal."
+        " Give the same settings to continue it, or choose another journal."
     )
 
 
 def _sync(descriptor: int) -> None:
-    """Wait until the content is on the disk; macOS has no fdatasync."""
+    """Wait until the content is on disk; macOS has no fdatasync."""
     getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file survive a power cut too, where the folder may be opened."""
+    """Make the name of a new file survive a power cut, where the folder can be opened."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -16,7 +16,7 @@ import cloudpickle
 import numpy as np
 import skops.io
 
-from pydaub.errors import InputError, PydaubError, one_line
+from pydaub.errors import InputError, SavedLearnerError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +30,6 @@ TRUSTED: Final = re.compile(
     r"|functools\.partial|sklearn\.utils\.validation\.check_array)"
 )
 RUNS_CODE: Final = "loading it runs code from the file, so open it only where you trust who made it"
-
-
-class SavedLearnerError(PydaubError):
-    """A saved learner cannot be loaded."""
 
 
 @dataclass(frozen=True, slots=True)

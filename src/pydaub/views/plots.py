@@ -1,4 +1,4 @@
-"""A story -> figures: the paper's Figures 1 and 2, and all learning curves. The only file that knows matplotlib."""
+"""A run as figures: the paper's Figures 1 and 2, and all learning curves. The only module that imports matplotlib."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
+from pydaub.views.story import learners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,27 +18,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pydaub.views.story import Story
+    from pydaub.runs.account import Account
 
     Points = Sequence[tuple[int, float]]
 
 FORMATS: Final = ("png", "svg", "pdf")
 MARKERS: Final = "osv^D<>pX*"
-NEXT: Final = 3  # learners that are shown where nobody was ahead of the best
-MOST_CURVES: Final = 60  # in one picture
+NEXT: Final = 3  # learners shown where none was ahead of the best
+MOST_CURVES: Final = 60  # in one figure
 DPI: Final = 110
 LINE_PARTS: Final = 16
 LONGEST_NAME: Final = 32
 
 
 def check_plots() -> None:
-    """Say what to install where nothing can be drawn."""
+    """Raise an error that says what to install where matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise InputError("Pictures need matplotlib. `pip install 'pydaub[plot]'` does it.")
+        raise InputError("Plots need matplotlib. Install it with `pip install 'pydaub[plot]'`.")
 
 
 def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
-    """Return those that were ahead of the best at some size that both have had, in the order of their lead."""
+    """Return the learners that were ahead of the best at a size that both have had, in the order of their lead."""
     own = dict(curves[best])
     ahead: list[str] = []
     for size in sorted(own):
@@ -49,7 +50,7 @@ def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
 
 
 def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequence[str], title: str) -> None:
-    """Figure 1: validation curves of those that led early and, thicker, of the best: the first of the ranking."""
+    """Draw Figure 1: validation curves of the early leaders and, thicker, of the best (first in the ranking)."""
     best = ranking[0]
     ahead = leaders(curves, best)
     others = ahead or list(ranking[1 : 1 + NEXT])
@@ -64,13 +65,15 @@ def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequenc
     axes.minorticks_off()
     axes.set_xlabel("training rows")
     axes.set_ylabel("validation score")
-    first = f"{len(ahead)} that led before" if ahead else "the next ones: it led from the start"
+    first = f"{len(ahead)} early leaders" if ahead else "the next best: it led from the start"
     axes.set_title(_literal(f"{title}: {_short(best)} (thick) and {first}"), fontsize=10)
     axes.grid(alpha=0.3)
-    axes.legend(lines, [_literal(_short(name)) for name in (*others, best)], fontsize=8)  # also such as begin with _
+    axes.legend(
+        lines, [_literal(_short(name)) for name in (*others, best)], fontsize=8
+    )  # a label that begins with _ would be left out otherwise
 
 
-def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
+def rows_allocated(  # noqa: PLR0913  # everything that a bar shows
     axes: Axes,
     rows: Mapping[str, int],
     labels: Mapping[str, str],
@@ -79,7 +82,7 @@ def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
     selected: str | None,
     failed: set[str],
 ) -> None:
-    """Figure 2: a bar for each learner in the order of `labels`: black if selected, hatched if failed."""
+    """Draw Figure 2: a bar for each learner in the order of `labels`, black if selected, hatched if failed."""
     names = list(labels)
     bars = axes.bar(range(len(names)), [rows.get(name, 0) for name in names], color="tab:blue")
     for bar, name in zip(bars, names, strict=True):
@@ -96,31 +99,30 @@ def rows_allocated(  # noqa: PLR0913  # what there is to say of a bar
 
 
 def drawn(path: Path, size: tuple[float, float], draw: Callable[[Axes], None]) -> Path:
-    """Draw into a file whose ending says the format."""
+    """Draw into a file; its suffix is the format."""
     figure = _figure(size)
     draw(figure.subplots())
     return _saved(figure, path)
 
 
-def draw_story(story: Story, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write Figure 1, Figure 2 and all learning curves of a run; return where they are."""
+def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write Figure 1, Figure 2 and all learning curves of a run; return the paths."""
     check_plots()
     if unknown := [each for each in formats if each not in FORMATS]:
         raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {unknown[0]!r}.")
-    told = story.told()
+    told = learners(account)
     measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
     if not measured:
-        raise InputError("A run must have measured something to be drawn, got nothing yet.")
-    ranking = sorted(measured, key=lambda name: (-measured[name][-1][0], -measured[name][-1][1]))
-    if story.selected in measured:
-        ranking.sort(key=lambda name: name != story.selected)
+        raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
+    ranking = [name for name in told if name in measured]
+    selected = next((name for name, one in told.items() if one["standing"] == "selected"), None)
     by_score = sorted(told, key=lambda name: (name not in measured, -measured[name][-1][1] if name in measured else 0))
     labels = {
         name: f"{_short(name)} {measured[name][-1][1]:.3f}" if name in measured else f"{_short(name)} (none)"
         for name in by_score
     }
     rows = {name: one["rows"] for name, one in told.items()}
-    failed = {name for name, one in told.items() if one["status"] == "failed"}
+    failed = {name for name, one in told.items() if one["standing"] == "failed"}
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for end in formats:
@@ -134,10 +136,10 @@ def draw_story(story: Story, folder: Path, formats: Sequence[str] = FORMATS) -> 
                 folder / f"figure2.{end}",
                 (max(6.0, 1.5 + 0.18 * len(told)), 4.8),
                 lambda axes: rows_allocated(
-                    axes, rows, labels, "Rows, best last score first", selected=story.selected, failed=failed
+                    axes, rows, labels, "Rows, best last score first", selected=selected, failed=failed
                 ),
             ),
-            _all_curves(folder / f"curves.{end}", [told[name] for name in ranking[:MOST_CURVES]], story.full_size),
+            _all_curves(folder / f"curves.{end}", [told[name] for name in ranking[:MOST_CURVES]], account.full_size),
         ]
     return made
 
@@ -165,7 +167,7 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
         if one["bound"] is not None and sizes[-1] < full_size:
             axes.plot(*_bound_line(one, sizes[-1], full_size), "--", color="tab:purple", label="bound up to all rows")
         axes.set_xscale("log")
-        axes.set_title(_literal(f"{_short(one['name'])} ({one['status']})"), fontsize=7)
+        axes.set_title(_literal(f"{_short(one['learner'])} ({one['standing']})"), fontsize=7)
         axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
         axes.minorticks_off()
         axes.tick_params(labelsize=6)
@@ -177,7 +179,7 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
             axes.tick_params(labelbottom=True)
         if place < len(learners) and (last := learners[place]["points"][-1][2]) < low:
             axes.text(0.5, 0.08, f"below: {last:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
-    grid.flat[0].set_ylim(bottom=low)  # which all share
+    grid.flat[0].set_ylim(bottom=low)  # shared by all
     figure.supxlabel("training rows", fontsize=8)
     figure.supylabel("score", fontsize=8)
     handles = {
@@ -188,14 +190,14 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
 
 
 def _floor(scores: Sequence[float]) -> float:
-    """Return from where on scores are drawn: one that is far below the others would flatten them all."""
+    """Return the lower limit of the axis: an outlier far below the others would flatten all curves."""
     lower, middle, upper = quantiles(scores, n=4, method="inclusive") if len(scores) > 1 else (scores[0],) * 3
     spread = max(upper - lower, (max(scores) - middle) / 4)
     return max(min(scores), lower - 2.5 * spread) - 0.1 * spread if spread else min(scores) - 0.05
 
 
 def _bound_line(one: Mapping[str, Any], size: int, full_size: int) -> tuple[list[float], list[float]]:
-    """Return a bound's way to the full size: it grows in proportion to the rows, which a logarithm bends."""
+    """Return the bound's line to the full size: linear in the rows, so curved on a logarithmic axis."""
     rows = [size * (full_size / size) ** (part / LINE_PARTS) for part in range(LINE_PARTS + 1)]
     last = one["corrected"][-1]
     return rows, [last + (one["bound"] - last) * (n - size) / (full_size - size) for n in rows]
@@ -206,13 +208,13 @@ def _short(name: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return text that matplotlib does not take for a formula."""
+    """Escape text that matplotlib would read as a formula."""
     return text.replace("$", r"\$")
 
 
 def _figure(size: tuple[float, float]) -> Figure:
     check_plots()
-    from matplotlib.figure import Figure  # noqa: PLC0415  # half a second, and an extra
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import, and an extra
 
     return Figure(figsize=size, layout="constrained")
 
@@ -220,7 +222,7 @@ def _figure(size: tuple[float, float]) -> Figure:
 def _saved(figure: Figure, path: Path) -> Path:
     from matplotlib import rc_context  # noqa: PLC0415  # as above
 
-    # Without dates and chance in it, the same story gives the same file.
+    # No dates and no random ids: the same run gives the same file.
     no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with rc_context({"svg.hashsalt": "pydaub"}):
         figure.savefig(path, dpi=DPI, metadata=no_date[path.suffix[1:]])

@@ -1,15 +1,20 @@
-"""A result -> plain sentences: what was selected, what it cost, what was saved. For the terminal, the page and mail."""
+"""A run in sentences: what was selected, what it cost, what was saved. For the terminal, the page and the report."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydaub.runs.certificate import projected_seconds
+from pydaub.errors import grouped
+from pydaub.records import Failure, Steered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from pydaub.records import Evaluated
+    from pydaub.runs.account import Account, Result
 
-    from pydaub.runs.loop import Result
+FOR_MEMORY = (
+    "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
+    " learners that read the sample in blocks: --learners sklearn,streaming."
+)
 
 
 def counted(count: int, what: str) -> str:
@@ -17,44 +22,53 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def summary(result: Result, learners: Sequence[str], scoring: str, place: str | None = None) -> list[str]:
+def duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> [duration(seconds) for seconds in (3.21, 75, 3700, 9000)]
+    ['3.2 s', '75 s', '61 min 40 s', '2 h 30 min']
+    """
+    if seconds < 120:  # noqa: PLR2004  # two minutes
+        return f"{seconds:,.{1 if seconds < 10 else 0}f} s"  # noqa: PLR2004  # below ten a digit more
+    minutes = int(seconds // 60)
+    return f"{minutes} min {int(seconds % 60)} s" if seconds < 7200 else f"{minutes // 60:,} h {minutes % 60} min"  # noqa: PLR2004  # two hours
+
+
+def summary(account: Account, place: str | None = None) -> list[str]:
     """Return what came of a run and what it cost; `place` says where it ran."""
-    return [_selected(result, scoring), *_metrics(result), _spent(result, place), *_saved(result, learners)]
+    result = account.result
+    spent = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
+    earlier = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
+    took = f"{result.wall_seconds:,.1f} s{f' on {place}' if place else ''}"
+    return [_selected(account, result), *_metrics(result), f"{spent}; {took}{earlier}.", *_saved(account, result)]
 
 
-def _selected(result: Result, scoring: str) -> str:
+def _selected(account: Account, result: Result) -> str:
     if result.selected is None or result.valid_score is None:
-        return f"Nothing has been selected yet: {result.stopped or 'every learner failed'}."
+        return f"Nothing has been selected: {result.stopped or 'every learner failed'}."
+    score = f"{account.scores.name} {result.valid_score:.4f}"
     if result.stopped:
         return (
-            f"Stopped ({result.stopped}) before the end. The best so far is {result.selected}: {scoring}"
-            f" {result.valid_score:.4f} with {result.selected_size or 0:,} of {result.full_size:,} rows."
+            f"The run ended early ({result.stopped}). The best so far is {result.selected}: {score} with"
+            f" {result.selected_size or 0:,} of {result.full_size:,} rows."
         )
-    return f"Selected {result.selected}: {scoring} {result.valid_score:.4f} on all {result.full_size:,} training rows."
+    return f"Selected {result.selected}: {score} on all {result.full_size:,} training rows."
 
 
 def _metrics(result: Result) -> list[str]:
     metrics = dict(result.measured.metrics) if result.measured else {}
     metrics.pop("peak_mb", None)
-    return (
-        ["Beside it: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()) + "."] if metrics else []
-    )
+    found = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+    return [f"Other metrics: {found}."] if metrics else []
 
 
-def _spent(result: Result, place: str | None) -> str:
-    work = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
-    resumed = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
-    return f"{work}; {result.wall_seconds:,.1f} s{f' on {place}' if place else ''}{resumed}."
-
-
-def _saved(result: Result, learners: Sequence[str]) -> list[str]:
-    """Compare with a projection of training everything, from all times that were seen."""
-    outcomes = {**result.speculated, **{step.allocation: step.outcome for step in result.steps}}
-    everything = projected_seconds(outcomes.items(), learners, result.full_size)
-    if everything is None or len(learners) == 1 or len(result.steps) == len(learners) or not result.seconds:
+def _saved(account: Account, result: Result) -> list[str]:
+    """Compare with training everything, projected from all times that were measured."""
+    learners, everything = len(account.learners), account.full_seconds()
+    if everything is None or learners == 1 or len(result.steps) == learners or not result.seconds:
         return []
-    cost = f"{result.full_size * len(learners):,} rows, about {everything:,.1f} s{compared(everything, result.seconds)}"
-    return [f"Training all {counted(len(learners), 'learner')} on all rows: {cost} (a projection from the times seen)."]
+    cost = f"{result.full_size * learners:,} rows, about {everything:,.1f} s{compared(everything, result.seconds)}"
+    return [f"Training all {counted(learners, 'learner')} on all rows: {cost} (projected from the times measured)."]
 
 
 def compared(full: float, spent: float) -> str:
@@ -64,3 +78,34 @@ def compared(full: float, spent: float) -> str:
     if full >= spent:
         return f", {full / spent:.1f} times as long"
     return f"; this run took longer, {spent / full:.1f} times that"
+
+
+def guessed(result: Result) -> list[str]:
+    """Return what was evaluated ahead in vain."""
+    if not result.speculated and not result.abandoned:
+        return []
+    seconds = sum(outcome.seconds for outcome in result.speculated.values())
+    count = counted(len(result.speculated), "outcome")
+    return [f"Evaluated ahead and never needed: {count} ({seconds:,.1f} s), and {result.abandoned:,} unfinished."]
+
+
+def failures(result: Result) -> list[str]:
+    """Return the failures, grouped, and what to do about them."""
+    lines = [f"Failed: {way}" for way in grouped(result.failures)]
+    if any(failure.kind == "memory" for failure in result.failures.values()):
+        lines.append(FOR_MEMORY)
+    return lines
+
+
+def event_line(event: Evaluated | Steered) -> str:
+    """Return an outcome or a command as a line of a log."""
+    if isinstance(event, Steered):
+        return f"[{event.clock:8.1f} s] by hand: {event.command}{f' {event.learner}' if event.learner else ''}"
+    allocation, outcome = event.allocation, event.outcome
+    what = f"{allocation.learner} with {allocation.size:,} rows"
+    if isinstance(outcome, Failure):
+        return f"[{event.clock:8.1f} s] {what} failed: {outcome.kind} ({outcome.message})"
+    return (
+        f"[{event.clock:8.1f} s] {what}: training {outcome.train_score:.4f}, validation {outcome.valid_score:.4f}"
+        f" ({outcome.seconds:.2f} s)"
+    )

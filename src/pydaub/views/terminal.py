@@ -1,4 +1,4 @@
-"""A result as tables and plain words for people. The only file that draws with rich."""
+"""A run on the terminal: tables, sentences, and the live display. The only module that imports rich."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pydaub.errors import grouped
-from pydaub.records import Allocation, Evaluated, Failure, Measurement, Steered
-from pydaub.runs.loop import Step
-from pydaub.views.summary import compared, counted, summary
+from pydaub.records import Allocation, Evaluated, Measurement, Steered
+from pydaub.runs.certificate import certificate_of
+from pydaub.views.standings import by_priority, lines
+from pydaub.views.summary import compared, counted, event_line, failures, guessed, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,64 +24,51 @@ if TYPE_CHECKING:
 
     from pydaub.engines import Table
     from pydaub.records import Event
-    from pydaub.runs.certificate import Certificate
-    from pydaub.runs.loop import Result
-    from pydaub.views.view import Picture, Standing
+    from pydaub.runs.account import Account, Result
+    from pydaub.views.standings import Line
 
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
-PER_SECOND: Final = 4  # pictures
-CHEAP: Final = 0.01  # seconds; a table of thousands of learners takes longer, and is made now and then
+PER_SECOND: Final = 4  # frames
+CHEAP: Final = 0.01  # seconds; a table of thousands of learners takes longer and is drawn less often
 LEADERS: Final = 10  # learners in the live display
-
-FOR_MEMORY: Final = (
-    "Most learners need all rows of their sample in memory, several times over. Give them more (--learner-memory), or"
-    " add learners that see a block of rows at a time: --learners sklearn,streaming."
-)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return where tables go: as wide as the terminal, or wide enough where there is none."""
+    """Return the console: as wide as the terminal, or wide enough where there is none."""
     width = WIDE if not Console(stderr=stderr).is_terminal and "COLUMNS" not in os.environ else None
     return Console(emoji=False, highlight=False, width=width, stderr=stderr)
 
 
 def plain(text: str) -> str:
-    """Return the text with control characters made visible, so that it stays on one line and steers no terminal."""
+    """Return the text with control characters escaped, so that it stays on one line and controls no terminal."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
-def print_result(out: Console, result: Result, table: Table, jobs: int) -> None:
-    """Print where each learner stands, and what a run on recorded curves came to."""
-    print_standings(out, result)
-    print_lines(out, _summary(result, table, jobs))
-
-
-def print_run(  # noqa: PLR0913  # what there is to say
-    out: Console,
-    result: Result,
-    certificate: Certificate | None,
-    learners: Sequence[str],
-    *,
-    scoring: str,
-    place: str | None,
-) -> None:
+def print_run(out: Console, account: Account, *, place: str | None = None) -> None:
     """Print where each learner stands, what the run came to, and what may be claimed."""
-    print_standings(out, result)
-    lines = [*summary(result, learners, scoring, place), *_guessed(result)]
-    if certificate:
-        lines += ["", " ".join(certificate.sentences)]
-    print_lines(out, [*lines, *_failures(result)])
+    print_standings(out, account)
+    result, claim = account.result, certificate_of(account)
+    said = [*summary(account, place), *guessed(result)]
+    print_lines(out, [*said, *(["", " ".join(claim.sentences)] if claim else []), *failures(result)])
 
 
-def print_lines(out: Console, lines: Iterable[str]) -> None:
-    """Print sentences, each on a line of its own."""
-    for line in lines:
+def print_replay(out: Console, account: Account, table: Table, jobs: int) -> None:
+    """Print where each learner stands, and what a run on recorded curves came to against training everything."""
+    print_standings(out, account)
+    result = account.result
+    said = summary(account, counted(jobs, "virtual worker"))[:2]
+    print_lines(out, [*said, *_against_full(result, table), *guessed(result), *failures(result)])
+
+
+def print_lines(out: Console, sentences: Iterable[str]) -> None:
+    """Print sentences, each on its own line."""
+    for line in sentences:
         out.print(plain(line), markup=False, soft_wrap=True)
 
 
 def print_columns(out: Console, columns: Iterable[tuple[str, str, int, int | None]]) -> None:
-    """Print what each column was found to be."""
+    """Print the kind of each column, with missing and distinct values."""
     grid = _grid("column", "kind", "missing", "distinct", left=("column", "kind"))
     for name, kind, missing, distinct in columns:
         _add(grid, name, kind, f"{missing:,}" if missing else "", "" if distinct is None else f"{distinct:,}")
@@ -90,35 +77,20 @@ def print_columns(out: Console, columns: Iterable[tuple[str, str, int, int | Non
 
 def print_learners(out: Console, learners: Iterable[tuple[str, str]]) -> None:
     """Print names and descriptions."""
-    grid = _grid("learner", "what it is", left=("learner", "what it is"))
+    grid = _grid("learner", "description", left=("learner", "description"))
     for name, description in learners:
         _add(grid, name, description)
     out.print(grid)
 
 
-def print_standings(out: Console, result: Result) -> None:
+def print_standings(out: Console, account: Account) -> None:
     """Print where each learner stands."""
-    last: dict[str, Step] = {}
-    spent: dict[str, float] = {}
-    for step in result.steps:
-        learner = step.allocation.learner
-        last[learner] = step
-        spent[learner] = spent.get(learner, 0.0) + step.outcome.seconds
-    if (
-        result.stopped and result.selected and result.measured
-    ):  # the best so far may be an outcome that was guessed ahead
-        bound = last[result.selected].bound if result.selected in last else None
-        last[result.selected] = Step(Allocation(result.selected, result.selected_size or 1), result.measured, bound)
-    ranked = sorted(last.values(), key=lambda step: _rank(step, result.selected))
-    chosen = "best so far" if result.stopped else "selected"
-    grid = _grid("learner", "size", "train", "valid", "bound", "total s", "", left=("learner", ""))
-    for step in ranked[:MOST_SHOWN]:
-        learner, numbers = step.allocation.learner, ["", "", ""]
-        if isinstance(step.outcome, Measurement):
-            scores = (step.outcome.train_score, step.outcome.valid_score, step.bound)
-            numbers = ["" if score is None else f"{score:.4f}" for score in scores]
-        status = chosen if learner == result.selected else _failed(step)
-        _add(grid, learner, f"{step.allocation.size:,}", *numbers, f"{spent.get(learner, 0.0):,.2f}", status)
+    ranked = lines(account)
+    grid = _grid("learner", "size", "train", "valid", "bound", "total s", "standing", left=("learner", "standing"))
+    for line in ranked[:MOST_SHOWN]:
+        why = f": {line.why}" if line.standing == "failed" else ""
+        numbers = (f"{line.size:,}", *_numbers(line), f"{line.seconds:,.2f}")
+        _add(grid, line.learner, *numbers, f"{line.standing}{why}")
     out.print(grid)
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
@@ -128,8 +100,8 @@ def print_standings(out: Console, result: Result) -> None:
 def print_comparison(out: Console, results: Mapping[str, Result], *, wall: bool = True) -> None:
     """Print the columns of the paper's Table 1 for each strategy, and what each selected.
 
-    The loss is against training everything, where that was done. The wall time is left out where strategies
-    shared what was measured.
+    The loss is against training everything, where that was done. The wall time is left out where strategies shared
+    measurements.
     """
     best = results["full"].valid_score if "full" in results else None
     times = ("seconds", "wall") if wall else ("seconds",)
@@ -159,49 +131,15 @@ def _grid(*columns: str, left: Sequence[str]) -> Grid:
 
 
 def _add(grid: Grid, *cells: str) -> None:
-    grid.add_row(*(Text(plain(cell)) for cell in cells))  # as text: a name is no markup
+    grid.add_row(*(Text(plain(cell)) for cell in cells))  # as text: a name must not be parsed as markup
 
 
-def _failed(step: Step) -> str:
-    if not isinstance(step.outcome, Failure):
-        return ""
-    message = f" ({step.outcome.message})" if step.outcome.message else ""
-    return f"failed: {step.outcome.kind}{message}"
-
-
-def _rank(step: Step, selected: str | None) -> tuple[bool, int, float]:
-    """Return the order for people: by size first, so that scores of different sizes are not ranked together."""
-    score = step.outcome.valid_score if isinstance(step.outcome, Measurement) else -math.inf
-    return (step.allocation.learner != selected, -step.allocation.size, -score)
-
-
-def _summary(result: Result, table: Table, jobs: int) -> list[str]:
-    work = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
-    lines = [f"Selected {result.selected}: validation score {result.valid_score:.4f} on all {result.full_size:,} rows."]
-    if result.resumed:
-        lines += [f"{work}; {counted(result.resumed, 'outcome')} came from the journal."]
-    else:
-        lines += [f"{work}; {result.wall_seconds:,.1f} s on {counted(jobs, 'virtual worker')}."]
-    return [*lines, *_against_full(result, table), *_guessed(result), *_failures(result)]
-
-
-def _guessed(result: Result) -> list[str]:
-    if not result.speculated and not result.abandoned:
-        return []
-    vain = sum(outcome.seconds for outcome in result.speculated.values())
-    guessed = f"{counted(len(result.speculated), 'outcome')} ({vain:,.1f} s)"
-    return [f"Guessed ahead and never asked for: {guessed}, and {result.abandoned:,} unfinished at the end."]
-
-
-def _failures(result: Result) -> list[str]:
-    lines = [f"Failed: {way}" for way in grouped(result.failures)]
-    if any(failure.kind == "memory" for failure in result.failures.values()):
-        lines.append(FOR_MEMORY)
-    return lines
+def _numbers(line: Line) -> list[str]:
+    return ["" if number is None else f"{number:.4f}" for number in (line.train, line.valid, line.bound)]
 
 
 def _against_full(result: Result, table: Table) -> list[str]:
-    """Compare with training everything, where the table knows what that gives."""
+    """Compare with training everything, where the table holds the outcomes of that."""
     everything = {name: table.outcomes.get(Allocation(name, result.full_size)) for name in table.learners}
     known = {name: outcome for name, outcome in everything.items() if outcome is not None}
     trained = sum(step.allocation.size == result.full_size for step in result.steps)
@@ -222,13 +160,17 @@ def _against_full(result: Result, table: Table) -> list[str]:
 
 
 class Display:
-    """A run as it goes on, on stderr: a live table on a terminal, elsewhere a plain line for each outcome."""
+    """A run in progress, on stderr: a live table on a terminal, elsewhere a plain line for each outcome.
 
-    def __init__(self, picture: Picture, scoring: str, place: str, *, quiet: bool = False) -> None:
-        self._picture, self._scoring, self._place, self._quiet = picture, scoring, place, quiet
+    `place` says where the run goes on.
+    """
+
+    def __init__(self, place: str, *, quiet: bool = False) -> None:
+        self._place, self._quiet = place, quiet
         self._out = console(stderr=True)
         self._began = time.monotonic()
         self._drawn: Group | None = None
+        self._paused = False
         self._drawn_at = self._cost = 0.0
         live = self._out.is_terminal and not self._out.is_dumb_terminal and not quiet
         self._live = (
@@ -248,64 +190,39 @@ class Display:
         if self._live:
             self._live.stop()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event, account: Account) -> None:
         """Show what has happened."""
-        self._picture.take(event)
         began = time.monotonic()
+        self._paused = account.paused
         if self._live and (self._cost < CHEAP or began - self._drawn_at >= 20 * self._cost):
-            self._drawn = self._table()  # here, and not in the thread that draws: the strategy may change meanwhile
+            self._drawn = self._table(account)  # here and not in the drawing thread: the account may change meanwhile
             self._drawn_at = time.monotonic()
             self._cost = self._drawn_at - began
         elif not self._live and not self._quiet and isinstance(event, Evaluated | Steered):
-            self._out.print(plain(self._line(event)), markup=False, soft_wrap=True)
-
-    def _line(self, event: Evaluated | Steered) -> str:
-        if isinstance(event, Steered):
-            return f"[{event.clock:8.1f} s] by hand: {event.command}{f' {event.learner}' if event.learner else ''}"
-        allocation, outcome = event.allocation, event.outcome
-        what = f"{allocation.learner} with {allocation.size:,} rows"
-        if isinstance(outcome, Failure):
-            return f"[{event.clock:8.1f} s] {what} failed: {outcome.kind} ({outcome.message})"
-        return (
-            f"[{event.clock:8.1f} s] {what}: training {outcome.train_score:.4f}, validation {outcome.valid_score:.4f}"
-            f" ({outcome.seconds:.2f} s)"
-        )
+            self._out.print(plain(event_line(event)), markup=False, soft_wrap=True)
 
     def _frame(self) -> Group:
         elapsed = time.monotonic() - self._began
         return Group(
-            Text(f"pydaub: {elapsed:,.0f} s on {self._place}{', paused' * self._picture.paused}"),
+            Text(f"pydaub: {elapsed:,.0f} s on {self._place}{', paused' * self._paused}"),
             self._drawn or Text("starting"),
         )
 
-    def _table(self) -> Group:
-        picture = self._picture
-        full_size, learners = picture.strategy.schedule.full_size, len(picture.strategy.learners)
-        share = picture.largest / full_size
-        filled = round(30 * share)
-        everything = picture.projected
+    def _table(self, account: Account) -> Group:
+        result, full_size = account.result, account.full_size
+        largest = max((step.allocation.size for step in result.steps), default=0)
+        filled = round(30 * largest / full_size)
+        everything = account.full_seconds()
         saved = "" if everything is None else f"; training everything: about {everything:,.0f} s"
         head = Text(
-            f"{'█' * filled}{'░' * (30 - filled)} {picture.largest:,} of {full_size:,} rows\n"
-            f"{counted(len(picture.outcomes), 'outcome')} of {counted(learners, 'learner')}, {picture.rows:,} rows,"
-            f" {picture.seconds:,.1f} s of training{saved}"
+            f"{'█' * filled}{'░' * (30 - filled)} {largest:,} of {full_size:,} rows\n"
+            f"{counted(len(result.steps), 'allocation')}, {counted(len(account.learners), 'learner')},"
+            f" {result.rows:,} rows, {result.seconds:,.1f} s of training{saved}"
         )
-        grid = _grid("learner", "size", "train", self._scoring, "bound", "", left=("learner", ""))
-        running = {allocation.learner: allocation.size for allocation in picture.running}
-        for standing in picture.standings[:LEADERS]:
-            _add(grid, standing.learner, f"{standing.size:,}", *_numbers(standing), _doing(standing, running))
-        others = ", ".join(f"{name} {size:,}" for name, size in running.items())
-        return Group(head, grid, Text(plain(f"running: {others}" if others else ""), overflow="ellipsis", no_wrap=True))
-
-
-def _numbers(standing: Standing) -> list[str]:
-    if not isinstance(standing.outcome, Measurement):
-        return ["", "", ""]
-    scores = (standing.outcome.train_score, standing.outcome.valid_score, standing.bound)
-    return ["" if score is None or math.isinf(score) else f"{score:.4f}" for score in scores]
-
-
-def _doing(standing: Standing, running: Mapping[str, int]) -> str:
-    if standing.learner in running:
-        return f"running {running[standing.learner]:,}"
-    return "" if isinstance(standing.outcome, Measurement) else f"failed: {standing.outcome.kind}"
+        name = account.scores.name
+        grid = _grid("learner", "size", "train", name, "bound", "standing", left=("learner", "standing"))
+        for line in by_priority(lines(account))[:LEADERS]:
+            _add(grid, line.learner, f"{line.size:,}", *_numbers(line), line.standing)
+        training = ", ".join(f"{each.learner} {each.size:,}" for each in account.training)
+        told = Text(plain(f"training: {training}" if training else ""), overflow="ellipsis", no_wrap=True)
+        return Group(head, grid, told)

@@ -20,6 +20,7 @@ from pydaub import (
     ProtocolError,
     Result,
     Schedule,
+    Scores,
     Table,
     TableEngine,
     run,
@@ -122,7 +123,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
     """Carry a steered race through in which some fail, look at each decision, and return how many there were."""
     scale, top = rng.choice([(1.0, 1.0), (1.0, None), (7.0, 1.0)])  # the last ones exceed their top
     table, delta = smooth(rng.randrange(1000), scale), rng.choice([0.0001, 0.01, 0.1])
-    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, top=top), 0.0, 0
+    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, Scores(top=top)), 0.0, 0
     while asked_ := next_of(strategy, table, rng):
         if guessing:
             list(strategy.forecast())
@@ -213,10 +214,13 @@ def test_it_does_not_matter_in_which_unit_time_is_measured(
 @pytest.mark.parametrize("seed", SEEDS)
 def test_scores_of_another_scale_are_weighed_alike(seed: int) -> None:
     errors, in_thousands = smooth(seed, shift=-1.0), smooth(seed, scale=1024.0, shift=-1024.0)
-    assert _sequence(finished(errors, top=0.0)) == _sequence(finished(in_thousands, top=0.0))
+    assert _sequence(finished(errors, scores=Scores(top=0.0))) == _sequence(
+        finished(in_thousands, scores=Scores(top=0.0))
+    )
     money, cents = smooth(seed, scale=16.0, shift=32.0), smooth(seed, scale=1024.0, shift=2048.0)
-    assert _sequence(finished(money, top=None)) == _sequence(finished(cents, top=None))
-    assert _sequence(finished(money, top=None)) == _sequence(finished(money)), "1 cannot be the top of such scores"
+    unknown = Scores(top=None)
+    assert _sequence(finished(money, scores=unknown)) == _sequence(finished(cents, scores=unknown))
+    assert _sequence(finished(money, scores=unknown)) == _sequence(finished(money)), "1 cannot be the best possible"
 
 
 def _sequence(done: tuple[Frugal, Result]) -> list[Allocation]:
@@ -254,9 +258,9 @@ def test_its_reasons_are_told() -> None:
     while asked_ := strategy.ask():
         reasons.append(strategy.reason)
         strategy.tell(asked_, table[asked_])
-    assert reasons[0] == "every learner begins with the smallest size"
-    assert reasons[2].startswith("its training on all rows would pay up to a score of 0.")
-    assert reasons[2].endswith(", the highest")
+    assert reasons[0] == "every learner starts with the smallest size"
+    assert reasons[2].startswith("training it on is worth its time up to a score of 0.")
+    assert reasons[2].endswith(", the highest priority")
 
 
 def test_a_person_may_boost_add_drop_and_restore() -> None:
@@ -294,7 +298,7 @@ def test_a_person_may_boost_add_drop_and_restore() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_its_settings_make_it_anew(seed: int) -> None:
     table = random_table(random.Random(seed), SCHEDULE)
-    strategy = Frugal(table.learners, SCHEDULE, delta=0.03, valid_rows=1234, top=None)
+    strategy = Frugal(table.learners, SCHEDULE, delta=0.03, scores=Scores("error", 1234, None, proportion=False))
     again = Frugal.from_settings(strategy.settings)
     assert again.settings == strategy.settings
     results = [run(each, TableEngine(table)) for each in (strategy, again)]
@@ -309,10 +313,6 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"delta": math.nan}, "`delta` must be greater than 0, got nan"),
         ({"delta": math.inf}, "`delta` must be greater than 0, got inf"),
         ({"delta": "much"}, "`delta` must be a number, got 'much'"),
-        ({"valid_rows": -1}, "`valid_rows` must be at least 1, got -1"),
-        ({"valid_rows": 2.5}, "`valid_rows` must be a whole number, got 2.5"),
-        ({"top": math.inf}, "`top` must be a finite number, or None, got inf"),
-        ({"top": "one"}, "`top` must be a number, got 'one'"),
     ],
 )
 def test_nonsense_is_refused(settings: dict[str, Any], said: str) -> None:

@@ -1,21 +1,25 @@
-"""Which learner gets data next? One file, one answer."""
+"""Which learner gets data next? One module per strategy."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.strategies.base import Strategy
+from pydaub.algorithm.strategies.base import Parameter, Strategy
 from pydaub.algorithm.strategies.daub import Daub
 from pydaub.algorithm.strategies.elimination import Elimination
 from pydaub.algorithm.strategies.frugal import Frugal
 from pydaub.algorithm.strategies.full import Full
 from pydaub.algorithm.strategies.halving import Halving
+from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.algorithm.strategies.subset import Subset
+from pydaub.errors import InputError, JournalError
+from pydaub.records import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-# By the names that the command line knows.
+    from pydaub.algorithm.schedule import Schedule
+
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     "frugal": Frugal,
     "daub": Daub,
@@ -25,6 +29,73 @@ STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     "halving": Halving,
 }
 
-DEFAULT: Final = "frugal"  # why: README.md, "Does it pay?"
+DEFAULT: Final = "frugal"  # benchmarks/README.md says why
 
-__all__ = ["DEFAULT", "STRATEGIES", "Daub", "Elimination", "Frugal", "Full", "Halving", "Strategy", "Subset"]
+# Every parameter of every strategy by name.
+PARAMETERS: Final[Mapping[str, Parameter]] = {
+    parameter.name: parameter for kind in STRATEGIES.values() for parameter in kind.parameters
+}
+
+
+def strategies_with(parameter: str) -> list[str]:
+    """Return the names of the strategies that have a parameter."""
+    return [name for name, kind in STRATEGIES.items() if parameter in {each.name for each in kind.parameters}]
+
+
+def make_strategy(
+    name: str,
+    learners: Iterable[str],
+    schedule: Schedule,
+    parameters: Mapping[str, Any] | None = None,
+    scores: Scores | None = None,
+) -> Strategy:
+    """Return the strategy of that name.
+
+    Parameters
+    ----------
+    name
+        One of `STRATEGIES`.
+    learners, schedule
+        As for `Strategy`.
+    parameters
+        Values by name. None stands for the strategy's default.
+    scores
+        What the scores are, for strategies that need to know.
+    """
+    if not isinstance(name, str) or name not in STRATEGIES:
+        raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {name!r}.")
+    given = {key: value for key, value in (parameters or {}).items() if value is not None}
+    for key in given:
+        if name not in (known := strategies_with(key)):
+            raise InputError(f"`{key}` must go with the strategy {' or '.join(known) or 'that has it'}, got {name!r}.")
+    kind = STRATEGIES[name]
+    return kind(learners, schedule, **given, **({"scores": scores or Scores()} if kind.needs_scores else {}))
+
+
+def strategy_of(settings: Mapping[str, Any]) -> Strategy:
+    """Return a new strategy with the settings of a journal."""
+    try:
+        return STRATEGIES[settings["strategy"]].from_settings(settings)
+    except (KeyError, TypeError, InputError) as error:
+        raise JournalError(
+            f"The journal must name a strategy of pydaub with its learners, sizes and parameters, got {error}."
+        ) from None
+
+
+__all__ = [
+    "DEFAULT",
+    "PARAMETERS",
+    "STRATEGIES",
+    "Daub",
+    "Elimination",
+    "Frugal",
+    "Full",
+    "Halving",
+    "Parameter",
+    "Steerable",
+    "Strategy",
+    "Subset",
+    "make_strategy",
+    "strategies_with",
+    "strategy_of",
+]

@@ -1,12 +1,14 @@
-"""DAUB itself: Algorithm 1 of the paper."""
+"""DAUB: Algorithm 1 of the paper."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.bounds import SlopeBound, UpperBound, check_bound, described, value
-from pydaub.algorithm.strategies.base import Ranking, Strategy
+from pydaub.algorithm.bounds import UpperBound, value
+from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
+from pydaub.algorithm.strategies.ranking import Ranking
+from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.records import Allocation, Failure, Outcome
 
 if TYPE_CHECKING:
@@ -14,39 +16,56 @@ if TYPE_CHECKING:
 
     from pydaub.algorithm.schedule import Schedule
 
-BOOTSTRAP = 3  # Alg. 1: b, b r and b r^2
-PAPER_BOUND = SlopeBound()
+BOOTSTRAP: Final = 3  # Alg. 1: b, b r and b r^2
 
 
-class Daub(Strategy):
+class Daub(Steerable):
     """Data Allocation using Upper Bounds.
 
-    Every learner first gets the three smallest sizes. Then the learner with the highest bound gets its next
-    size, again and again, until one has had all rows; that one is selected. Learners are only ever suspended
-    by a lower bound, never dropped. Ties go to the learner listed first. If the bootstrap already
-    reaches the full size, the best validation score there wins.
+    Every learner first gets the three smallest sizes. Then the learner with the highest bound gets its next size, again
+    and again, until one has had all rows; that one is selected. A learner with a lower bound waits; none is dropped.
+    Ties go to the learner listed first. If the three smallest sizes already reach the full size, the best validation
+    score there wins.
 
-    A learner that got all rows because a person wished so waits with its score for a bound, and is selected
-    once no other has a higher one.
+    A learner that a person boosted to all rows competes there with its score instead of a bound, and is selected once
+    no other learner has a higher bound.
 
-    Variants are bounds and settings: `Daub(..., bound=SlopeBound(train_cap=False))` is the paper's "no f^T".
+    Parameters
+    ----------
+    learners
+        Names of the learners, all different.
+    schedule
+        Sizes that may be allocated.
+    bound
+        "slope" (the paper's), "line", or any callable `(curve, full_size) -> float`.
+    train_bound
+        Whether the training score caps the bound. False is the paper's variant "no f^T".
+    non_increasing_bound
+        Whether a learner's bound may never rise.
     """
 
-    steerable = True
+    parameters = BOUND_PARAMETERS
 
-    def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
+    def __init__(
+        self,
+        learners: Iterable[str],
+        schedule: Schedule,
+        bound: str | UpperBound = BOUND.default,
+        *,
+        train_bound: bool = True,
+        non_increasing_bound: bool = False,
+    ) -> None:
         super().__init__(learners, schedule)
-        check_bound(bound)
-        self._bound = bound
+        self._bound = make_bound(bound, train_bound=train_bound, non_increasing_bound=non_increasing_bound)
         self._bootstrap = self.schedule.sizes[:BOOTSTRAP]
-        self._bootstrapping = Ranking()  # those that are not through with it, in their order
+        self._bootstrapping = Ranking()  # learners that have not had these sizes yet, in their order
         for position in range(len(self.learners)):
             self._bootstrapping.push(0.0, position)
-        self._waiting = Ranking()  # by bound; the learner that was asked for is not in it
-        self._reached: str | None = None  # who has got all rows by its bound
+        self._waiting = Ranking()  # by priority; the learner of the outstanding allocation is not in it
+        self._reached: str | None = None  # the learner that got all rows by its bound
 
     def forecast(self) -> Iterator[Allocation]:
-        """Yield what is left of the bootstrap, then the next sizes of the learners with the highest bounds."""
+        """Yield the rest of the bootstrap, then the next sizes of the learners with the highest bounds."""
         asked = self._outstanding
         for _, position in self._bootstrapping:
             learner = self.learners[position]
@@ -57,23 +76,28 @@ class Daub(Strategy):
             own = self._bounds.get(asked.learner) if asked else None
             yield from self._leaders(self._waiting, own)
 
-    @property
-    def reason(self) -> str:
-        """Why the outstanding allocation was asked for, in plain words."""
-        if self._wished:
-            return "it was boosted by hand"
+    def priority(self, learner: str) -> float | None:
+        """Return the learner's bound; at the full size, its score."""
+        self._check_known(learner)
+        if self._has_all_rows(learner):
+            return self._curves[learner].measurements[-1].valid_score
+        return self._bounds.get(learner)
+
+    def _ranked_reason(self) -> str:
         asked = self._outstanding
         if asked is None or asked.size <= self._bootstrap[-1]:
-            return f"every learner begins with the {len(self._bootstrap)} smallest sizes"
-        own, following = self._bounds[asked.learner], self._waiting.first
+            return f"every learner starts with the {len(self._bootstrap)} smallest sizes"
+        own, following = float(self._bounds[asked.learner]), self._waiting.first
         if following is None:
-            return f"its bound {own:.3f} is the only one left"
-        return f"its bound {own:.3f} is the highest; next is {self.learners[following[1]]} with {following[0]:.3f}"
+            return f"its bound {own:.4f} is the only one left"
+        return (
+            f"its bound {own:.4f} is the highest; {self.learners[following[1]]} follows with {float(following[0]):.4f}"
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes two strategies ask the same, in plain JSON values."""
-        return {**super().settings, "bound": described(self._bound)}
+        """Plain JSON values; two strategies with the same settings ask the same."""
+        return {**super().settings, **bound_settings(self._bound)}
 
     def _choose(self) -> Allocation | None:
         if first := self._bootstrapping.first:
@@ -89,33 +113,30 @@ class Daub(Strategy):
         position, failed = self._position[learner], isinstance(outcome, Failure)
         if not failed and size >= last:  # Alg. 1: UpdateBound
             bound = value(self._bound, self._curves[learner], self.schedule.full_size)
-            if math.isfinite(fall := self._bounds.get(learner, bound) - bound):
-                self._fallen += max(fall, 0.0)
-                self._falls += size > last
+            if math.isfinite(drop := self._bounds.get(learner, bound) - bound):
+                self._key_drops += max(drop, 0.0)
+                self._key_drop_count += size > last
             self._bounds[learner] = bound
         if failed or size >= last:
             self._bootstrapping.discard(position)
-        if not failed and size == self.schedule.full_size and not self._wished:
+        if not failed and size == self.schedule.full_size and not self._boosted:
             self._reached = learner
         elif not failed:
             self._enter(learner)
 
     def _enter(self, learner: str) -> None:
-        position, sizes = self._position[learner], self._curves[learner].sizes
-        if len(sizes) < len(self._bootstrap):
+        position = self._position[learner]
+        if len(self._curves[learner].sizes) < len(self._bootstrap):
             self._bootstrapping.push(0.0, position)
-        elif sizes[-1] == self.schedule.full_size:
-            self._waiting.push(self._curves[learner].measurements[-1].valid_score, position)
-        else:
-            self._waiting.push(self._bounds[learner], position)
+        elif (priority := self.priority(learner)) is not None:
+            self._waiting.push(priority, position)
 
     def _reopen(self) -> None:
-        """Have all who have got all rows wait with their scores, instead of the race being over."""
+        """Let the learners that have all rows compete with their scores, instead of the race being over."""
         if self._reached is not None:
             self._reached = None
             for other in self._at_full:
-                if other not in self._dropped:
-                    self._enter(other)
+                self._enter(other)
 
     def _leave(self, learner: str) -> None:
         if learner == self._reached:
@@ -127,6 +148,4 @@ class Daub(Strategy):
         if self._bootstrapping:
             return False
         first = self._waiting.first
-        return self._reached is not None or (
-            first is not None and self._curves[self.learners[first[1]]].sizes[-1] == self.schedule.full_size
-        )
+        return self._reached is not None or (first is not None and self._has_all_rows(self.learners[first[1]]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pydaub.algorithm.bounds import check_bound, described, value
-from pydaub.algorithm.strategies.daub import BOOTSTRAP, PAPER_BOUND
+from pydaub.algorithm.bounds import value
+from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
+from pydaub.algorithm.strategies.daub import BOOTSTRAP
 from pydaub.algorithm.strategies.rounds import Rounds
 
 if TYPE_CHECKING:
@@ -15,33 +16,46 @@ if TYPE_CHECKING:
     from pydaub.algorithm.bounds import UpperBound
     from pydaub.algorithm.curve import Curve
     from pydaub.algorithm.schedule import Schedule
-    from pydaub.algorithm.strategies.base import Ranking
+    from pydaub.algorithm.strategies.ranking import Ranking
 
 
 class Elimination(Rounds):
-    """In each round all active learners get the next size; who cannot reach the round's best is dropped.
+    """In each round every active learner gets the next size; learners that cannot reach the best are eliminated.
 
-    Learner j is dropped when its bound u_j(n) is below f_i(n) for some learner i that is ahead of it. As with DAUB,
-    bounds exist from the third size on. Every learner that is still active pays for every round, which is why DAUB's
-    suspending needs less (the paper's Remark).
+    Learner j is eliminated when its bound u_j(n) is below f_i(n) for some learner i. As in DAUB, bounds exist from the
+    third size on. Every active learner pays for every round, which is why DAUB costs less (the paper's Remark).
+
+    Parameters
+    ----------
+    learners, schedule, bound, train_bound, non_increasing_bound
+        As for `Daub`.
     """
 
-    def __init__(self, learners: Iterable[str], schedule: Schedule, bound: UpperBound = PAPER_BOUND) -> None:
+    parameters = BOUND_PARAMETERS
+
+    def __init__(
+        self,
+        learners: Iterable[str],
+        schedule: Schedule,
+        bound: str | UpperBound = BOUND.default,
+        *,
+        train_bound: bool = True,
+        non_increasing_bound: bool = False,
+    ) -> None:
         super().__init__(learners, schedule)
-        check_bound(bound)
-        self._bound = bound
+        self._bound = make_bound(bound, train_bound=train_bound, non_increasing_bound=non_increasing_bound)
         self._lead = -math.inf  # the best f_i(n) of this round
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes two strategies ask the same, in plain JSON values."""
-        return {**super().settings, "bound": described(self._bound)}
+        """Plain JSON values; two strategies with the same settings ask the same."""
+        return {**super().settings, **bound_settings(self._bound)}
 
     def _key(self, curve: Curve) -> float:
         score, key = curve.valid[-1], math.inf
         if len(curve.sizes) >= BOOTSTRAP:
             self._bounds[curve.learner] = value(self._bound, curve, self.schedule.full_size)
-            # Who is level with the best stays, even where a low training score caps its bound below that.
+            # A learner level with the best stays, even where a low training score caps its bound below that.
             key = max(self._bounds[curve.learner], score)
         self._lead = max(self._lead, score)
         return key

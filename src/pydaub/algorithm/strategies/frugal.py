@@ -1,128 +1,150 @@
-"""Beyond the paper: DAUB's optimism, with time as its price."""
+"""Beyond the paper: DAUB's optimism, weighed against the time that training costs."""
 
 from __future__ import annotations
 
 import math
 from statistics import median
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydaub.algorithm.outlook import LEAST_SECONDS, Outlook, expected
 from pydaub.algorithm.schedule import Schedule
-from pydaub.algorithm.strategies.base import Ranking, Strategy
+from pydaub.algorithm.strategies.base import Parameter
+from pydaub.algorithm.strategies.ranking import Ranking
+from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
-from pydaub.records import Allocation, Failure, Outcome, number, whole
+from pydaub.records import Allocation, Failure, Outcome, Scores, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-DELTA = 0.01
-# What a doubling of the time spent must bring on average, as a share of delta. How often a loss exceeds delta by
-# that is counted in benchmarks/README.md.
-SHARE = 0.05
-PARTS, LEAST_ROWS = 128, 400  # the first size is that part of all rows, but no less than so many
-RATIO = 4
-JUMP = 8  # after an eighth of the rows come all of them
-HEADROOM = 2.0  # learners are ranked by what they will be worth when the time spent has grown so much
+DELTA: Final = Parameter("delta", float, 0.01, "Loss of score that is tolerated to save time.")
+# Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
+# exceeds delta with it.
+SHARE: Final = 0.05
+PARTS, LEAST_ROWS = 128, 400  # the first size is N / PARTS, but at least LEAST_ROWS
+RATIO: Final = 4
+JUMP: Final = 8  # after an eighth of the rows come all of them
+HEADROOM: Final = 2.0  # the ranking stays valid while the price of time falls by this factor
+UNKNOWN_SCORES: Final = Scores()
 
 
-class Frugal(Strategy):
-    """Whoever promises most for its time gets data next, until no promise is worth its time.
+class Frugal(Steerable):
+    """Give data to the learner that promises most for its time, until no promise is worth its time.
 
-    All learners get the first size. From then on a learner's *worth* decides, as its bound does with DAUB: the score
-    up to which it pays on average to go on with it, from size to size as long as that pays (`Outlook.worth`). The
-    learner with the highest worth gets its next size, and once the best score on all rows is at least every other's
-    worth, that learner is selected. This is Weitzman's rule for Pandora's problem, boxes that cost something to open
-    ("Optimal Search for the Best Alternative", 1979), where boxes are opened in stages. At a fixed price of time and
-    with learners that say nothing of each other no other rule gains more on average (Gupta, Jiang, Scully and Singla,
-    "The Markovian Price of Information", 2019).
+    All learners get the first size. From then on a learner's *worth* decides, as its bound does in DAUB: the score up
+    to which it pays, in expectation, to continue training it size by size, stopping when it no longer pays
+    (`Outlook.worth`). The learner with the highest worth gets its next size. Once the best score on all rows is at
+    least every other learner's worth, that learner is selected.
 
-    Time is dear in the beginning and grows cheaper: to double the time spent so far must bring a twentieth of `delta`.
-    So nobody is dropped for good: a costly learner is put off until the others have cost as much. `delta` is the loss
-    of score that is tolerated; `valid_rows` are those that scores are of, which says how noisy they are; `top` is the
-    best score there can be, None if that is not known. Where it is not 1, delta is a share of the median distance from
-    it with the first size.
+    This is Weitzman's rule for Pandora's problem ("Optimal Search for the Best Alternative", 1979) with boxes that are
+    opened in stages. For a fixed price of time and independent learners no other rule gains more in expectation (Gupta,
+    Jiang, Scully and Singla, "The Markovian Price of Information", 2019).
+
+    The price of time falls as the run goes on: doubling the time spent so far must bring a twentieth of `delta`. So no
+    learner is dropped for good: an expensive one waits until the others have cost as much.
+
+    Parameters
+    ----------
+    learners
+        Names of the learners, all different.
+    schedule
+        Sizes to choose from; about N/128, N/32, N/8 and N are used.
+    delta
+        Loss of score that is tolerated to save time. Where the best possible score is not 1, it is a share of the
+        median distance from it at the first size.
+    scores
+        What the scores are: on how many rows they are measured and how good they can get.
     """
 
-    steerable = True
+    parameters = (DELTA,)
     sure = False
+    needs_scores = True
 
     def __init__(
         self,
         learners: Iterable[str],
         schedule: Schedule,
-        delta: float = DELTA,
-        valid_rows: int | None = None,
-        top: float | None = 1.0,
+        delta: float = DELTA.default,
+        scores: Scores = UNKNOWN_SCORES,
     ) -> None:
         super().__init__(learners, schedule)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
             raise InputError(f"`delta` must be greater than 0, got {delta}.")
-        self._valid_rows = None if not valid_rows else whole(valid_rows, "valid_rows")
-        if self._valid_rows is not None and self._valid_rows < 1:
-            raise InputError(f"`valid_rows` must be at least 1, got {valid_rows}.")
-        self._top = None if top is None else number(top, "top")
-        if self._top is not None and not math.isfinite(self._top):
-            raise InputError(f"`top` must be a finite number, or None, got {top}.")
-        self._fresh = Ranking()  # those that have had nothing yet
+        self._scores = scores
+        self._noise_rows = scores.rows if scores.proportion else None
+        self._fresh = Ranking()  # learners without any outcome
         for position in range(len(self.learners)):
             self._fresh.push(0.0, position)
-        self._outlooks: dict[str, Outlook] = {}  # of those that have not had all rows
+        self._outlooks: dict[str, Outlook] = {}  # of the learners that have not had all rows
         self._spent = 0.0
         self._best, self._worst = -math.inf, math.inf  # of all scores so far
-        self._decided: tuple[str, float] | None = None  # whose worth is the highest, and it
-        self._stale = True
-        self._waiting = Ranking()  # by what they will be worth at most before time costs less than the rate below
-        self._rate = 0.0
-        self._worths: dict[str, float] = {}  # the keys that learners had last
-        self._reserves: dict[str, tuple[float, float]] = {}  # at the rate that the ranking began with, and at its last
-        self._unranked: dict[str, None] = {}  # a set that keeps its order
-        self._share_of: float | None = None  # what delta is a share of, once that is known
+        self._decided: tuple[str, float] | None = None  # the learner with the highest worth, and its worth
+        self._stale = True  # whether `_decided` must be worked out again
+        self._priorities: dict[str, float] = {}  # cache, valid as long as `_decided`
+        self._waiting = Ranking()  # by the highest worth that is possible while the price of time is at least `_floor`
+        self._floor = 0.0
+        self._worths: dict[str, float] = {}  # the latest keys in the ranking
+        self._reserves: dict[str, tuple[float, float]] = {}  # reserve prices at HEADROOM * `_floor` and at `_floor`
+        self._unranked: dict[str, None] = {}  # used as an ordered set
+        self._unit_of_delta: float | None = None  # cache
 
     def forecast(self) -> Iterator[Allocation]:
-        """Yield what is left of the first size, then the next sizes of those that are worth most."""
+        """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
         asked = self._outstanding
         yield from self._firsts(self.schedule.sizes[0])
         if self.winner is None:
             self._rank()
             following = self._waiting.first or (0.0, 0)
             yield from self._leaders(self._waiting, self._worths.get(asked.learner, following[0]) if asked else None)
-            # With more workers than learners, those without an outcome are guessed too: nobody waits for the slowest.
+            # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
             for size in self.schedule.sizes[1:]:
                 yield from self._firsts(size)
 
     def _firsts(self, size: int) -> Iterator[Allocation]:
-        """Yield this size for all of which nothing is known yet, but for the one that was asked for."""
+        """Yield this size for every learner without an outcome, except the outstanding one."""
         asked = self._outstanding.learner if self._outstanding else None
         names = (self.learners[position] for _, position in self._fresh)
         yield from (Allocation(name, size) for name in names if name != asked)
 
-    @property
-    def reason(self) -> str:
-        """Why the outstanding allocation was asked for, in plain words."""
+    def priority(self, learner: str) -> float | None:
+        """Return the learner's worth at today's price of time; at the full size, its score."""
+        self._check_known(learner)
+        if self._has_all_rows(learner):
+            return self._curves[learner].measurements[-1].valid_score
+        if learner not in self._outlooks:
+            return None
+        if learner not in self._priorities:
+            self._priorities[learner] = self._outlooks[learner].worth(self._price())
+        return self._priorities[learner]
+
+    def _ranked_reason(self) -> str:
         asked = self._outstanding
-        if self._wished:
-            return "it was boosted by hand"
         if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
-            return "every learner begins with the smallest size"
+            return "every learner starts with the smallest size"
         best = max(self._at_full.values(), default=None)
-        than = "the highest" if best is None else f"more than the {best:.3f} that is there"
-        return f"its training on all rows would pay up to a score of {self._decided[1]:.3f}, {than}"
+        compared = "the highest priority" if best is None else f"more than the best on all rows so far, {best:.4f}"
+        return f"training it on is worth its time up to a score of {self._decided[1]:.4f}, {compared}"
+
+    def _lost_to(self, winner: str, learner: str) -> str:
+        best, own = self._at_full[winner], self.priority(learner)
+        worth = "" if own is None else f"training it on is worth its time only up to a score of {own:.4f}, and "
+        return f"{worth}{winner} has {best:.4f}"
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes two strategies ask the same, in plain JSON values."""
-        return {**super().settings, "delta": self._delta, "valid_rows": self._valid_rows, "top": self._top}
+        """Plain JSON values; two strategies with the same settings ask the same."""
+        return {**super().settings, "delta": self._delta, "scores": self._scores.to_json()}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the strategy that has these settings, as it was at the beginning."""
-        own = (settings[name] for name in ("delta", "valid_rows", "top"))
-        return cls(settings["learners"], Schedule(tuple(settings["sizes"])), *own)
+        """Return a new strategy with these settings."""
+        scores = Scores.from_json(settings["scores"])
+        return cls(settings["learners"], Schedule(tuple(settings["sizes"])), settings["delta"], scores)
 
     @staticmethod
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """Return about N/128, N/32, N/8 and N of the sizes: each further one would cost more than it tells."""
+        """Return about N/128, N/32, N/8 and N: each further size would cost more than it tells."""
         full = sizes[-1]
         used = [_nearest(sizes, max(min(LEAST_ROWS, full / RATIO), full / PARTS))]
         while used[-1] * JUMP < full:
@@ -139,37 +161,43 @@ class Frugal(Strategy):
         return Allocation(decided[0], self._next_size[self._curves[decided[0]].sizes[-1]])
 
     def _decide(self) -> tuple[str, float] | None:
-        """Return whose worth is the highest and exceeds the best score on all rows, and it."""
+        """Return the learner with the highest worth, and its worth, if that exceeds the best score on all rows."""
         if self._stale:
             self._decided, self._stale = self._highest(), False
+            if self._decided is not None:
+                self._priorities[self._decided[0]] = self._decided[1]
         return self._decided
 
     def _highest(self) -> tuple[str, float] | None:
-        racing = (score for name, score in self._at_full.items() if name not in self._dropped)
-        found, least = None, max(racing, default=-math.inf)
-        rate = self._rank()
-        since = (rate / self._rate - 1) / (HEADROOM - 1)
+        found, least = None, max(self._at_full.values(), default=-math.inf)
+        self._rank()
+        price = self._price()
+        since = (price / self._floor - 1) / (HEADROOM - 1)
         for most, position in self._waiting:
             if most <= least:
                 break
             name = self.learners[position]
             dear, cheap = self._reserves[name]
-            if cheap + since * (dear - cheap) <= least:  # no more than that, as a reserve is convex in the rate
+            if cheap + since * (dear - cheap) <= least:  # an upper bound, as a reserve price is convex in the price
                 continue
-            worth = self._outlooks[name].worth(rate)
+            worth = self._outlooks[name].worth(price)
             if worth > least:
                 found, least = (name, worth), worth
         return found
 
-    def _rank(self) -> float:
-        """Rank whoever is not ranked yet, all anew if the price of time has left its range; return what a second costs.
+    def _price(self) -> float:
+        """Return what a second of training costs, in score."""
+        return SHARE * self._delta * self._unit() / max(self._spent, LEAST_SECONDS)
 
-        Time grows cheaper with each second that is spent, and what it buys is worth more then. So a worth by less than
-        today's price is the most that it can be for a while, and few need to be looked at for a decision.
+    def _rank(self) -> None:
+        """Rank the learners that are not ranked yet, and all of them if the price of time has left its range.
+
+        Time gets cheaper with each second spent, so worths rise. The worth at a lower price than today's is an upper
+        bound for a while, and few learners need a closer look at each decision.
         """
-        rate = SHARE * self._delta * self._unit() / max(self._spent, LEAST_SECONDS)
-        if not self._rate <= rate <= HEADROOM * self._rate:
-            self._rate, self._waiting = rate / HEADROOM, Ranking()
+        price = self._price()
+        if not self._floor <= price <= HEADROOM * self._floor:
+            self._floor, self._waiting = price / HEADROOM, Ranking()
             self._worths.clear()
             self._unranked.update(dict.fromkeys(self._outlooks))
         asked = self._outstanding.learner if self._outstanding else None
@@ -178,32 +206,33 @@ class Frugal(Strategy):
                 continue
             outlook = self._outlooks[name]
             _, before = self._reserves.get(name, (0.0, -math.inf))
-            # What decides is searched from nothing, so that equal learners are equal to the last digit, whenever it is.
-            dear, cheap = outlook.reserve(HEADROOM * self._rate, before), outlook.reserve(self._rate)
+            # Solve for the deciding price from a cold start, so that identical learners tie exactly.
+            dear, cheap = outlook.reserve(HEADROOM * self._floor, before), outlook.reserve(self._floor)
             self._reserves[name] = dear, cheap
             worth = min(cheap, outlook.cap)
-            self._fallen += max(self._worths.get(name, worth) - worth, 0.0)
-            self._falls += name in self._worths
+            self._key_drops += max(self._worths.get(name, worth) - worth, 0.0)
+            self._key_drop_count += name in self._worths
             self._worths[name] = worth
             if name != asked:
                 self._waiting.push(worth, self._position[name])
         self._unranked.clear()
-        return rate
 
     def _unit(self) -> float:
-        """Return what delta is a share of."""
-        if self._top == 1.0 and self._best <= self._top:
+        """Return the score difference of which delta is a share."""
+        top = self._scores.top
+        if top == 1.0 and self._best <= top:
             return 1.0
-        if self._share_of is None:
-            top = self._ceiling()
-            firsts = [top - curve.measurements[0].valid_score for curve in self._curves.values() if curve.sizes]
-            self._share_of = median(firsts) if firsts else 1.0
-        return self._share_of
+        if self._unit_of_delta is None:
+            ceiling = self._ceiling()
+            firsts = [ceiling - curve.measurements[0].valid_score for curve in self._curves.values() if curve.sizes]
+            self._unit_of_delta = median(firsts) if firsts else 1.0
+        return self._unit_of_delta
 
     def _ceiling(self) -> float:
-        """Return the best score there can be; where that is not known, twice as far from the worst as the best is."""
-        if self._top is not None and self._best <= self._top:
-            return self._top
+        """Return the best possible score; where that is unknown, twice as far from the worst as the best so far."""
+        top = self._scores.top
+        if top is not None and self._best <= top:
+            return top
         return self._best + max(self._best - self._worst, 1e-9 * abs(self._best), 1e-9)
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
@@ -212,15 +241,15 @@ class Frugal(Strategy):
         self._waiting.discard(self._position[learner])
         self._outlooks.pop(learner, None)
         self._spent += outcome.seconds
-        self._stale = True
+        self._forget_decision()
         if isinstance(outcome, Failure):
             return
-        self._share_of = None if allocation.size == self.schedule.sizes[0] else self._share_of
+        self._unit_of_delta = None if allocation.size == self.schedule.sizes[0] else self._unit_of_delta
         before = self._ceiling() if self._outlooks else None
         self._best = max(self._best, outcome.valid_score)
         self._worst = min(self._worst, outcome.valid_score)
         if before is not None and self._ceiling() != before:
-            self._share_of = None
+            self._unit_of_delta = None
             for name in self._outlooks:
                 self._look(name)
         self._look(learner)
@@ -231,30 +260,34 @@ class Frugal(Strategy):
         if had == len(sizes) - 1:
             self._bounds[learner] = curve.measurements[-1].valid_score
             return
-        outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._valid_rows)
+        outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._noise_rows)
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
         self._reserves.pop(learner, None)
         self._unranked[learner] = None
 
-    def _enter(self, learner: str) -> None:
+    def _forget_decision(self) -> None:
         self._stale = True
+        self._priorities.clear()
+
+    def _enter(self, learner: str) -> None:
+        self._forget_decision()
         self._unranked[learner] = None
         if not self._curves[learner].sizes:
             self._fresh.push(0.0, self._position[learner])
 
     def _leave(self, learner: str) -> None:
-        self._stale = True
+        self._forget_decision()
         self._fresh.discard(self._position[learner])
         self._waiting.discard(self._position[learner])
 
     def _reopen(self) -> None:
-        self._stale = True
+        self._forget_decision()
 
     def _done(self) -> bool:
         return not self._fresh and self._decide() is None
 
 
 def _nearest(sizes: Iterable[int], wanted: float) -> int:
-    """Return the size that differs from the wanted one by the least factor."""
+    """Return the size that differs from the wanted one by the smallest factor."""
     return min(sizes, key=lambda size: abs(math.log(size / wanted)))

@@ -1,4 +1,4 @@
-"""Train everything on everything: what the paper compares with."""
+"""Train everything on everything: the baseline of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Successive halving on rows, as people use it today."""
+"""Successive halving on rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from pydaub.algorithm.strategies.rounds import Rounds
 
 if TYPE_CHECKING:
-    from pydaub.algorithm.strategies.base import Ranking
+    from pydaub.algorithm.strategies.ranking import Ranking
 
 
 class Halving(Rounds):
-    """Each round keeps the best in proportion as the sizes grow: three times the rows, a third of the learners.
+    """Each round keeps the best learners in proportion to the sizes: three times the rows, a third of the learners.
 
-    So every round costs about as many rows as the one before (Jamieson and Talwalkar, 2016), and the schedule's
-    ratio is what others call eta or factor: 3 is the usual one. Numbers are rounded up.
+    So every round costs about as many rows as the previous one (Jamieson and Talwalkar, 2016). The schedule's ratio is
+    known elsewhere as eta or factor; 3 is the usual value. Numbers of learners are rounded up.
     """
 
     def _cut(self, measured: Ranking) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""What the strategies that work in rounds share: all learners on one size, then fewer on the next."""
+"""What strategies that work in rounds share: all learners on one size, then fewer on the next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from pydaub.algorithm.strategies.base import Ranking, Strategy
+from pydaub.algorithm.strategies.base import Strategy
+from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.records import Allocation, Failure, Outcome
 
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 class Rounds(Strategy):
     """All learners get the first size; those that are kept get the next, and so on up to the full size.
 
-    A learner that is kept alone gets the full size at once. Dropping is for good, with one exception: if all
-    that were kept fail, the best of those dropped last takes their place, so that failures never end a run
-    that still has a learner.
+    A learner that is kept alone gets the full size at once. Elimination is final, with one exception: if all kept
+    learners fail, the best of those eliminated last takes their place, so that failures never end a run that still has
+    a learner.
 
-    A strategy of this kind says how a measured learner is ranked (`_key`) and who is kept (`_cut`).
+    A subclass says how a measured learner is ranked (`_key`) and which learners are kept (`_cut`).
     """
 
-    jumps = True  # whether one who is kept alone gets the full size at once
+    jumps = True  # whether a learner that is kept alone gets the full size at once
 
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
         super().__init__(learners, schedule)
@@ -34,22 +35,23 @@ class Rounds(Strategy):
         everyone = Ranking()
         for position in range(len(self.learners)):
             everyone.push(0.0, position)
-        self._queues = [everyone]  # the last is this round's; the others hold those dropped in earlier rounds
-        self._left, self._floor = len(everyone), -math.inf  # of this round's queue, so many, down to this key
+        self._queues = [everyone]  # the last is this round's; the others hold learners eliminated in earlier rounds
+        self._left, self._floor = len(everyone), -math.inf  # this round's queue: how many at most, and the lowest key
         self._measured = Ranking()
+        self._keys: dict[str, float] = {}
 
     def _key(self, curve: Curve) -> float:
         """Return what a learner is ranked by at the end of the round."""
         return curve.measurements[-1].valid_score
 
     def _cut(self, measured: Ranking) -> tuple[int, float]:
-        """Return how many are kept at most, and the least key with which one is kept."""
+        """Return how many learners are kept at most, and the lowest key that is kept."""
         return len(measured), -math.inf
 
     def forecast(self) -> Iterator[Allocation]:
-        """Yield what is left of this round, then the later sizes of its leaders, size by size.
+        """Yield the rest of this round, then the later sizes of its leaders, size by size.
 
-        The learner that is being evaluated comes first: the round waits for it, and so may the next one.
+        The learner of the outstanding allocation comes first: the round waits for it, and so may the next one.
         """
         if self._in_round():
             rest = takewhile(lambda entry: entry[0] >= self._floor, islice(self._queues[-1], self._left))
@@ -61,9 +63,14 @@ class Rounds(Strategy):
                     yield Allocation(asked.learner, size)
                 yield from (Allocation(self.learners[position], size) for _, position in self._measured)
 
+    def priority(self, learner: str) -> float | None:
+        """Return what the learner was last ranked by."""
+        self._check_known(learner)
+        return self._keys.get(learner)
+
     @property
     def racing(self) -> frozenset[str]:
-        """The learners of this round, and of those that come."""
+        """The learners of this round and of later ones."""
         rest = islice(self._queues[-1], max(self._left, 0)) if self._queues else ()
         places = [position for key, position in rest if key >= self._floor] + [place for _, place in self._measured]
         asked = {self._outstanding.learner} if self._outstanding else set()
@@ -71,8 +78,13 @@ class Rounds(Strategy):
 
     @property
     def reason(self) -> str:
-        """Why the outstanding allocation was asked for, in plain words."""
+        """Why the outstanding allocation was asked for, as a clause for people."""
         return f"it is in the round of {self._size:,} rows"
+
+    def ruled_out(self) -> dict[str, str]:
+        """Return the learners that were eliminated."""
+        out = frozenset(self.learners) - self.racing - self._failures.keys()
+        return {name: f"it was eliminated after the round of {self._curves[name].sizes[-1]:,} rows" for name in out}
 
     def _choose(self) -> Allocation | None:
         if not self._in_round() and self._measured:
@@ -87,13 +99,15 @@ class Rounds(Strategy):
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         if not isinstance(outcome, Failure):
             learner = allocation.learner
-            self._measured.push(self._key(self._curves[learner]), self._position[learner])
+            key = self._key(self._curves[learner])
+            self._keys[learner] = key
+            self._measured.push(key, self._position[learner])
 
     def _done(self) -> bool:
         return self._size == self.schedule.full_size and not self._in_round()
 
     def _in_round(self) -> bool:
-        """Whether the first of the queue belongs to this round."""
+        """Return whether the first learner of the queue belongs to this round."""
         first = next(iter(self._queues[-1]), None) if self._left > 0 and self._queues else None
         return first is not None and first[0] >= self._floor
 

@@ -1,4 +1,4 @@
-"""All on a small subset, then the best on everything: the shortcut that the paper warns of."""
+"""All learners on a small sample, then the best one on everything: the shortcut that the paper warns about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydaub.algorithm.strategies.rounds import Rounds
 
 if TYPE_CHECKING:
-    from pydaub.algorithm.strategies.base import Ranking
+    from pydaub.algorithm.strategies.ranking import Ranking
 
 
 class Subset(Rounds):
@@ -21,5 +21,5 @@ class Subset(Rounds):
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted({sizes[0], sizes[-1]}))
 
-    def _cut(self, measured: Ranking) -> tuple[int, float]:  # noqa: ARG002  # the round's signature
+    def _cut(self, measured: Ranking) -> tuple[int, float]:  # noqa: ARG002  # required by the signature
         return 1, -math.inf

@@ -1,0 +1,460 @@
+"""The one account of a run: its events folded in their order.
+
+Everything that shows a run or reports on it reads an `Account`: the run loop itself, the terminal, the live page, the
+report, plots, `pydaub show`, notebooks and `DaubSearch`. It works on a run of this process, on one that another process
+is writing, and on one that ended or was killed long ago.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pydaub.algorithm.curve import extended
+from pydaub.algorithm.strategies import Steerable, strategy_of
+from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch
+from pydaub.records import (
+    Allocation,
+    Asked,
+    Evaluated,
+    Event,
+    Failure,
+    Measurement,
+    Outcome,
+    Resumed,
+    Scores,
+    Selected,
+    Started,
+    Steered,
+    Stopped,
+    Submitted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydaub.algorithm.strategies import Strategy
+
+TIMED: Final = (Evaluated, Selected, Stopped, Resumed, Steered)
+BY_HAND: Final = "stopped by hand"
+NOT_FINISHED: Final = "not finished"
+GOING_ON: Final = ("running", "paused")
+STEERED: Final = {
+    "pause": "The run was paused by hand.",
+    "resume": "The run was continued by hand.",
+    "stop": "The run was stopped by hand.",
+    "drop": "{learner} was dropped by hand.",
+    "restore": "{learner} was restored by hand.",
+    "boost": "{learner} was boosted by hand: its next size comes before all others.",
+    "add": "{learner} was added by hand.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An allocation that was asked for, its outcome, and the learner's bound once that was known."""
+
+    allocation: Allocation
+    outcome: Outcome
+    bound: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a learner is doing, in a word or two, and why."""
+
+    word: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A line of the run's log."""
+
+    number: int
+    clock: float
+    words: str
+    learner: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run did.
+
+    Attributes
+    ----------
+    selected
+        The selected learner. If the run stopped early, the learner with the best validation score so far; None if
+        nothing was measured or every learner failed.
+    full_size
+        The number of training rows.
+    steps
+        The allocations that were asked for, in order, with their outcomes.
+    failures
+        The learners that failed, and why.
+    wall_seconds
+        Duration of the run on the engine's clock.
+    speculated
+        Outcomes that were evaluated ahead and never asked for.
+    abandoned
+        How many evaluations were still running at the end.
+    resumed
+        How many outcomes the journal held when this process started.
+    selected_size
+        The size with which the selected learner reached its score.
+    stopped
+        Why the run ended before its strategy was done; None if it did not.
+    """
+
+    selected: str | None
+    full_size: int
+    steps: tuple[Step, ...]
+    failures: Mapping[str, Failure]
+    wall_seconds: float
+    speculated: Mapping[Allocation, Outcome] = field(default_factory=dict)
+    abandoned: int = 0
+    resumed: int = 0
+    selected_size: int | None = None
+    stopped: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in all allocations that were asked for."""
+        return sum(step.allocation.size for step in self.steps)
+
+    @property
+    def seconds(self) -> float:
+        """Training time of all allocations that were asked for."""
+        return sum((step.outcome.seconds for step in self.steps), start=0.0)
+
+    @property
+    def valid_score(self) -> float | None:
+        """The selected learner's validation score."""
+        return None if self.measured is None else self.measured.valid_score
+
+    @property
+    def measured(self) -> Measurement | None:
+        """The measurement for which the learner was selected."""
+        if self.selected is None or self.selected_size is None:
+            return None
+        chosen = Allocation(self.selected, self.selected_size)
+        outcomes = {step.allocation: step.outcome for step in self.steps}
+        outcome = outcomes.get(chosen, self.speculated.get(chosen))
+        return outcome if isinstance(outcome, Measurement) else None
+
+
+class Account:
+    """A run, as far as its events tell.
+
+    The account owns the strategy: it asks it, tells it outcomes and steers it, whether the events come from a run that
+    is going on (`ask`, `steer`, `take`) or from a journal (`take` alone). So both always agree.
+
+    Parameters
+    ----------
+    strategy
+        A new strategy.
+    settings, versions
+        Those of the run's `Started` event.
+    held
+        Whether a process is writing the run now. If not, nothing that was begun is running any more.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        settings: Mapping[str, Any] | None = None,
+        versions: Mapping[str, str] | None = None,
+        *,
+        held: bool = False,
+    ) -> None:
+        self.strategy = strategy
+        self.settings = dict(settings or strategy.settings)
+        self.versions = dict(versions or {})
+        self.scores = Scores.from_json(self.settings["scores"]) if "scores" in self.settings else Scores()
+        self.held = held
+        self.known: dict[Allocation, Outcome] = {}  # outcomes from elsewhere, which need not be measured
+        self.ahead: dict[Allocation, Outcome] = {}  # evaluated and not asked for yet
+        self.steps: list[Step] = []
+        self.running: dict[Allocation, None] = {}  # used as an ordered set
+        self.clock = 0.0
+        self.decisions: list[Decision] = []
+        self.selected: str | None = None
+        self.stopped: str | None = None
+        self.paused = False
+        self.resumed = 0  # outcomes that the journal held when this process started
+        self._best: dict[str, tuple[float, int]] = {}  # each learner's best score, and with how many rows
+        self._rows: dict[str, int] = {}
+        self._seconds: dict[str, float] = {}
+        self._abandoned = 0
+
+    @classmethod
+    def of(cls, events: Iterable[Event], *, held: bool = False) -> Account:
+        """Return the account of a journal's events."""
+        account: Account | None = None
+        for event in events:
+            if account is None:
+                account = cls.begun(event, held=held)
+            else:
+                account.take(event)
+        if account is None:
+            raise JournalError("A journal must begin with its settings, got none.")
+        return account
+
+    @classmethod
+    def begun(cls, event: Event, *, held: bool = False) -> Account:
+        """Return the account after a journal's first event."""
+        if not isinstance(event, Started):
+            raise JournalError(f"A journal must begin with its settings, got {event}.")
+        return cls(strategy_of(event.settings), event.settings, event.versions, held=held)
+
+    # What happens
+
+    def ask(self) -> Asked | None:
+        """Ask the strategy and return the event; None once the winner is known.
+
+        If the outcome is known already, the strategy is told at once.
+        """
+        allocation = self.strategy.ask()
+        if allocation is None:
+            return None
+        learner = allocation.learner
+        event = Asked(allocation, self.strategy.bound(learner), self.strategy.priority(learner))
+        self._log(f"{learner} gets {allocation.size:,} rows: {self.strategy.reason}.", learner, allocation.size)
+        if allocation in self.ahead:
+            self._tell(allocation, self.ahead.pop(allocation))
+        elif allocation in self.known:
+            self._tell(allocation, self.known[allocation])
+        return event
+
+    def steer(self, event: Steered) -> None:
+        """Carry out a person's command; raises InputError, and changes nothing, where that is impossible."""
+        command, learner = event.command, event.learner
+        if learner is not None:
+            if not isinstance(self.strategy, Steerable):
+                raise InputError(
+                    f"The strategy must be one whose learners can be steered, got {self.strategy.settings['strategy']!r}."
+                    " Pausing and stopping the run always work."
+                )
+            getattr(self.strategy, command)(learner)
+        self._tick(event.clock)
+        self.paused = command == "pause" or (self.paused and command != "resume")
+        self._log(STEERED[command].format(learner=learner), learner)
+        if command == "drop":
+            for allocation in [each for each in self.running if each.learner == learner]:
+                del self.running[allocation]
+
+    def take(self, event: Event) -> None:
+        """Take in an event; raises JournalMismatch where the strategy would not have done that."""
+        match event:
+            case Asked(allocation):
+                self._take_asked(allocation)
+            case Submitted(allocation):
+                self.running[allocation] = None
+            case Evaluated(allocation, outcome, clock):
+                self._tick(clock)
+                self.running.pop(allocation, None)
+                self._evaluated(allocation, outcome)
+            case Steered():
+                self.steer(event)
+            case Selected(learner, clock):
+                self._tick(clock)
+                self.selected, self.stopped = learner, None
+                self._log(f"{learner} is selected.", learner)
+                self._end()
+            case Stopped(reason, clock):
+                self._tick(clock)
+                self.stopped, self.paused = reason, False
+                if reason != BY_HAND:  # the command is in the log already
+                    self._log(f"The run stopped: {reason}.")
+                self._end()
+            case Resumed(clock):
+                self._tick(clock)
+                self.stopped, self.paused = None, False
+                self.running.clear()
+                self._log("The run was resumed.")
+
+    def _take_asked(self, allocation: Allocation) -> None:
+        if self.strategy.outstanding is not None:
+            raise JournalMismatch(f"got {allocation} before the outcome of {self.strategy.outstanding}")
+        try:
+            event = self.ask()
+        except AllLearnersFailed:
+            event = None
+        if event is None or event.allocation != allocation:
+            raise JournalMismatch(f"got {allocation} where the strategy now asks {event and event.allocation}")
+
+    def _evaluated(self, allocation: Allocation, outcome: Outcome) -> None:
+        name = allocation.learner
+        if isinstance(outcome, Measurement):
+            reached = (outcome.valid_score, allocation.size)
+            self._best[name] = max(self._best.get(name, reached), reached)
+        else:
+            words = f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {outcome.message.rstrip('.')}."
+            self._log(words, name)
+        if self.strategy.outstanding == allocation:
+            self._tell(allocation, outcome)
+        elif allocation not in self.known:
+            self.ahead[allocation] = outcome
+
+    def _tell(self, allocation: Allocation, outcome: Outcome) -> None:
+        self.strategy.tell(allocation, outcome)
+        name = allocation.learner
+        self.steps.append(Step(allocation, outcome, self.strategy.bound(name)))
+        self._rows[name] = self._rows.get(name, 0) + allocation.size
+        self._seconds[name] = self._seconds.get(name, 0.0) + outcome.seconds
+        if isinstance(outcome, Measurement):
+            reached = (outcome.valid_score, allocation.size)
+            self._best[name] = max(self._best.get(name, reached), reached)
+
+    def _tick(self, clock: float) -> None:
+        self.clock = max(self.clock, clock)
+
+    def _end(self) -> None:
+        self._abandoned = len(self.running)
+        self.running.clear()
+
+    def _log(self, words: str, learner: str | None = None, size: int | None = None) -> None:
+        self.decisions.append(Decision(len(self.decisions) + 1, self.clock, words, learner, size))
+
+    # What it comes to
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """The names of all learners, added ones included."""
+        return self.strategy.learners
+
+    @property
+    def full_size(self) -> int:
+        """The number of training rows."""
+        return self.strategy.schedule.full_size
+
+    @property
+    def failed(self) -> bool:
+        """Whether no learner is left."""
+        return {*self.strategy.failures, *self.strategy.dropped} >= {*self.learners}
+
+    @property
+    def state(self) -> str:
+        """How the run is: running, paused, finished, stopped, failed or killed."""
+        if self.selected is not None and self.strategy.winner is not None:
+            return "finished"
+        if self.stopped is not None:
+            return "stopped"
+        if self.failed:
+            return "failed"
+        if not self.held:
+            return "killed"
+        return "paused" if self.paused else "running"
+
+    @property
+    def leader(self) -> Allocation | None:
+        """The selected learner with all rows; before that, the best validation score so far with its size.
+
+        A dropped learner leads only where no other has been measured. Nobody leads where every learner failed.
+        """
+        state = self.state
+        if state == "finished" and self.selected is not None:
+            return Allocation(self.selected, self.full_size)
+        if state == "failed":
+            return None
+        racing = [name for name in self._best if name not in self.strategy.dropped]
+        best = max(racing or self._best, key=lambda name: self._best[name], default=None)
+        return None if best is None else Allocation(best, self._best[best][1])
+
+    @property
+    def result(self) -> Result:
+        """The run as a result, whether it has ended or not."""
+        state, chosen = self.state, self.leader
+        return Result(
+            selected=None if chosen is None else chosen.learner,
+            full_size=self.full_size,
+            steps=tuple(self.steps),
+            failures=self.strategy.failures,
+            wall_seconds=self.clock,
+            speculated=dict(self.ahead),
+            resumed=self.resumed,
+            abandoned=self._abandoned + (0 if self.held else len(self.running)),
+            selected_size=None if chosen is None else chosen.size,
+            stopped=None if state in ("finished", "failed") else self.stopped or NOT_FINISHED,
+        )
+
+    @property
+    def outcomes(self) -> dict[Allocation, Outcome]:
+        """All outcomes, asked for or evaluated ahead."""
+        return {**self.ahead, **{step.allocation: step.outcome for step in self.steps}}
+
+    @property
+    def training(self) -> list[Allocation]:
+        """The allocations that are being evaluated now."""
+        return list(self.running) if self.held else []
+
+    def rows(self, learner: str) -> int:
+        """Return the number of rows in the learner's allocations that were asked for."""
+        return self._rows.get(learner, 0)
+
+    def seconds(self, learner: str) -> float:
+        """Return the training time of the learner's allocations that were asked for."""
+        return self._seconds.get(learner, 0.0)
+
+    def best(self, learner: str) -> tuple[float, int] | None:
+        """Return the learner's best validation score so far, and its size."""
+        return self._best.get(learner)
+
+    def full_seconds(self) -> float | None:
+        """Return about how long training every learner on all rows would take; None if one was never tried."""
+        return projected_seconds(self.outcomes.items(), self.learners, self.full_size)
+
+    def standings(self) -> dict[str, Standing]:
+        """Return what each learner is doing, and why."""
+        state, leader, strategy = self.state, self.leader, self.strategy
+        failures, dropped, ruled_out = strategy.failures, strategy.dropped, strategy.ruled_out()
+        training = {allocation.learner: allocation.size for allocation in self.training}
+        following = self._following(training) if state in (*GOING_ON, "killed") else None
+
+        def standing(name: str) -> Standing:  # noqa: PLR0911  # one for each word
+            if failure := failures.get(name):
+                return Standing("failed", f"{failure.kind}: {failure.message}" if failure.message else failure.kind)
+            if name in dropped:
+                return Standing("dropped", "by hand")
+            if state in ("finished", "stopped") and leader and name == leader.learner:
+                word, when = ("selected", "") if state == "finished" else ("best so far", "when the run stopped, ")
+                return Standing(word, f"{when}with {'all ' * (state == 'finished')}{leader.size:,} rows")
+            if name in training:
+                return Standing("training", f"on {training[name]:,} rows")
+            if strategy.curve(name).sizes[-1:] == (self.full_size,):
+                return Standing("has all rows")
+            if name in ruled_out:
+                return Standing("cannot win", ruled_out[name])
+            return Standing("next" if name == following else "waiting")
+
+        return {name: standing(name) for name in self.learners}
+
+    def _following(self, training: Mapping[str, int]) -> str | None:
+        """Return the learner that gets data next."""
+        asked = self.strategy.outstanding
+        if asked is not None and asked.learner not in training:
+            return asked.learner
+        guesses = (allocation.learner for allocation in self.strategy.forecast())
+        return next((name for name in guesses if name not in training), None)
+
+
+def projected_seconds(
+    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int
+) -> float | None:
+    """Return about how long training every learner on all rows would take; None if one was never tried.
+
+    A learner's times are extrapolated by a power of the size fitted to its measured times. A learner that failed counts
+    with the time it took until then.
+    """
+    times: dict[str, list[tuple[int, float]]] = {}
+    failed: dict[str, float] = {}
+    for allocation, outcome in outcomes:
+        if isinstance(outcome, Measurement):
+            times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
+        else:
+            failed[allocation.learner] = outcome.seconds
+    names = list(learners)
+    if not {*times, *failed} >= {*names}:
+        return None
+    return sum((failed[name] if name in failed else extended(sorted(times[name]), full_size) for name in names), 0.0)

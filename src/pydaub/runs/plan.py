@@ -1,0 +1,214 @@
+"""From what a person asked for to a task and a strategy: the one place where a run is put together."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import platform
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final
+
+from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact, parsed_sizes
+from pydaub.algorithm.strategies import DEFAULT, Strategy, make_strategy
+from pydaub.engines.isolated import runs_in_jvm
+from pydaub.errors import InputError
+from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
+from pydaub.learners.weka.jar import jar
+from pydaub.records import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydaub.data import Prepared
+    from pydaub.learners import Learner
+
+SMALLEST_FIRST_SIZE: Final = 20  # fewer rows tell nothing
+STEPS: Final = (5, 4)  # from the first size to all rows, where rows are few
+PROPORTIONS: Final = re.compile(
+    "accuracy|balanced_accuracy|top_k|f1|precision|recall|jaccard|roc_auc|average_precision"
+)
+PACKAGES: Final = (
+    "pydaub",
+    "scikit-learn",
+    "numpy",
+    "lightgbm",
+    "xgboost",
+    "xgboost-cpu",
+    "catboost",
+    "imodels",
+    "jpype1",
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Which sizes may be allocated.
+
+    Parameters
+    ----------
+    first_size, ratio
+        A geometric schedule. Without them it begins with 500 rows, or fewer where there are few, and grows by 1.5.
+    sizes
+        A list of sizes, as numbers or as text such as "500,1000,1500" or "paper". Excludes the other two.
+    """
+
+    first_size: int | None = None
+    ratio: Ratio | None = None
+    sizes: str | Iterable[int] | None = None
+
+    def schedule(self, full_size: int) -> tuple[Schedule, str | None]:
+        """Return the schedule for a number of training rows, and a note where it differs from the paper's."""
+        if self.sizes is not None:
+            if self.first_size is not None or self.ratio is not None:
+                raise InputError("`sizes` must be given without `first_size` and `ratio`. Choose one of the two ways.")
+            return Schedule.listed(full_size, parsed_sizes(self.sizes)), None
+        ratio = PAPER_RATIO if self.ratio is None else self.ratio
+        if self.first_size is not None:
+            return Schedule.geometric(full_size, self.first_size, ratio), None
+        r = exact(ratio)
+        if full_size >= PAPER_FIRST_SIZE * (1 + r + r**2):
+            return Schedule.geometric(full_size, PAPER_FIRST_SIZE, ratio), None
+        # Three sizes for every learner would cost more than all rows: begin lower, and end with all rows exactly.
+        note = f"The paper's first size of {PAPER_FIRST_SIZE} is too large for {full_size:,} training rows"
+        for steps in STEPS:
+            sizes = sorted({math.ceil(full_size / r**step) for step in range(steps + 1)})
+            if sizes[0] >= SMALLEST_FIRST_SIZE and len(sizes) > steps and sum(sizes[:3]) < full_size:
+                return Schedule(tuple(sizes)), f"{note}, so it is {sizes[0]} instead."
+        return Schedule((full_size,)), f"{note}, so every learner gets all of them."
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asked for, apart from data and learners.
+
+    `scoring` may be a scorer's name, a callable, or None for each learner's own `score`. `parameters` are those of the
+    strategy; None stands for its default.
+    """
+
+    strategy: str = DEFAULT
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Sizes = Sizes()
+    scoring: Any = None
+    cv: Any = None
+    metrics: bool = True
+    seed: int = 0
+    reuse: bool = True
+    weighted: frozenset[str] = frozenset({"fit"})
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that can begin: its task, its strategy, and what people should know about them."""
+
+    task: Task
+    strategy: Strategy
+    note: str | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes two runs the same, as plain JSON values: the first line of the journal."""
+        task = self.task
+        told = {name: _described(learner.estimator) for name, learner in task.learners.items()}
+        weka = any(runs_in_jvm(learner.estimator) for learner in task.learners.values())
+        return {
+            **self.strategy.settings,
+            "scores": scores_of(task).to_json(),
+            "data": task.data.fingerprint,
+            "definitions": hashlib.blake2b(repr(told).encode(), digest_size=16).hexdigest(),
+            "scoring": _described(task.scoring),
+            "cv": _described(task.cv),
+            "seed": task.seed,
+            "reuse": task.reuse,
+            **({"weka": jar().version} if weka else {}),
+        }
+
+
+def default_scoring(data: Prepared) -> str:
+    """Return the scorer for learners of a portfolio."""
+    return "accuracy" if data.schema.task == "classification" else "r2"
+
+
+def check_scoring(scoring: Any) -> None:
+    """Refuse what cannot be a scorer, before any data is read."""
+    if isinstance(scoring, str):
+        check_scoring_name(scoring)
+    elif scoring is not None and not callable(scoring):
+        raise InputError(f"`scoring` must be a name, a callable or None, got {scoring!r}.")
+
+
+def plan(data: Prepared, learners: Mapping[str, Learner], wanted: Wanted) -> Plan:
+    """Return the run that was asked for, or raise InputError where it cannot be made."""
+    check_scoring(wanted.scoring)
+    if isinstance(wanted.scoring, str):
+        check_scoring_fits(data, wanted.scoring)
+    schedule, note = wanted.sizes.schedule(data.full_size)
+    task = Task(
+        data,
+        learners,
+        scoring=wanted.scoring,
+        cv=wanted.cv,
+        metrics=wanted.metrics,
+        seed=wanted.seed,
+        reuse=wanted.reuse,
+        weighted=wanted.weighted,
+        threads=wanted.threads,
+    )
+    strategy = make_strategy(wanted.strategy, tuple(learners), schedule, wanted.parameters, scores_of(task))
+    first = strategy.schedule.sizes[0]
+    if isinstance(wanted.cv, int) and wanted.cv > first:
+        raise InputError(f"`cv` must be at most the {first} rows of the first size, got {wanted.cv} folds.")
+    return Plan(task, strategy, note if first == schedule.sizes[0] else None)
+
+
+def scores_of(task: Task) -> Scores:
+    """Return what the scores of a task are. Scikit-learn's scorers of errors are negative, and named so."""
+    scoring = task.scoring
+    rows = task.data.valid_size if task.cv is None else task.data.full_size
+    if isinstance(scoring, str):
+        top: float | None = 0.0 if scoring.startswith("neg_") else 1.0
+        proportion = bool(PROPORTIONS.match(scoring))
+    else:
+        top = 1.0 if scoring is None else None
+        proportion = scoring is None and task.data.schema.task == "classification"
+    return Scores(_name(scoring), rows or None, top, proportion)
+
+
+def _name(scoring: Any) -> str:
+    """Return what people call a score."""
+    if scoring is None:
+        return "score"
+    function = getattr(scoring, "_score_func", scoring)  # of a scorer that scikit-learn made
+    return scoring if isinstance(scoring, str) else getattr(function, "__name__", type(scoring).__name__)
+
+
+def _described(thing: Any) -> str:
+    """Return text that changes with an object's parameters, and with its code where that is the user's own."""
+    if isinstance(thing, str | int | None):
+        return str(thing)
+    parameters = thing.get_params() if hasattr(thing, "get_params") else {}
+    told = f"{thing!r} {parameters!r}"  # not `repr` alone: scikit-learn shortens it
+    for part in (thing, *parameters.values()):
+        code = getattr(part, "__code__", None)
+        told += "" if code is None else f" {code.co_code.hex()} {code.co_consts!r}"
+        told += f" {type(part).__module__}"  # the module of a user's file is named after its content
+        if type(part).__module__ == "__main__":
+            with suppress(OSError, TypeError):  # typed in, or built in
+                told += inspect.getsource(type(part))
+    return re.sub(r" at 0x[0-9a-f]+", "", told)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    if "jpype1" in found:
+        with suppress(InputError):  # there is no WEKA
+            found["weka"] = jar().version
+    return found

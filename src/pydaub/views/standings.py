@@ -1,0 +1,80 @@
+"""A line for each learner: the numbers and words that every table of learners shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydaub.records import Allocation, Measurement
+
+if TYPE_CHECKING:
+    from pydaub.runs.account import Account
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a learner stands, with the largest size it was asked for.
+
+    For the best learner of a run that stopped early, the size with which it was best. `rows` and `seconds` add up what
+    was asked for. `loss` is the distance from the best possible score, where that is known.
+    """
+
+    learner: str
+    size: int
+    train: float | None
+    valid: float | None
+    loss: float | None
+    bound: float | None
+    priority: float | None
+    rows: int
+    seconds: float
+    standing: str
+    why: str
+
+
+def lines(account: Account) -> list[Line]:
+    """Return a line for each learner: the leader first, then by size and score."""
+    strategy, leader, outcomes = account.strategy, account.leader, account.outcomes
+    failures = strategy.failures
+    found = []
+    for name, standing in account.standings().items():
+        size = (strategy.curve(name).sizes[-1:] or (0,))[0]
+        if leader and name == leader.learner and account.state not in ("running", "paused"):
+            size = leader.size
+        measured = outcomes.get(Allocation(name, size)) if size else None
+        train, valid = (
+            (measured.train_score, measured.valid_score) if isinstance(measured, Measurement) else (None,) * 2
+        )
+        failed = name in failures
+        line = Line(
+            learner=name,
+            size=size,
+            train=train,
+            valid=valid,
+            loss=None if valid is None or account.scores.top is None else account.scores.top - valid,
+            bound=None if failed else finite(strategy.bound(name)),
+            priority=None if failed else finite(strategy.priority(name)),
+            rows=account.rows(name),
+            seconds=account.seconds(name),
+            standing=standing.word,
+            why=standing.why,
+        )
+        found.append(line)
+    first = leader.learner if leader and account.state in ("finished", "stopped") else None
+    return sorted(found, key=lambda line: _rank(line, first))
+
+
+def by_priority(found: list[Line]) -> list[Line]:
+    """Return the lines in the order in which the learners compete for data."""
+    return sorted(found, key=lambda line: -math.inf if line.priority is None else line.priority, reverse=True)
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number as it can be shown: bounds are infinite while no slope is known."""
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _rank(line: Line, first: str | None) -> tuple[bool, int, float]:
+    """Sort by size first: scores with different sizes do not compare."""
+    return line.learner != first, -line.size, math.inf if line.valid is None else -line.valid
