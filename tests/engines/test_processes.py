@@ -75,7 +75,7 @@ FAILURES = {
     "leave": ("crash", "ended with exit code 3 and without an answer"),
     "exit_politely": ("error", "SystemExit: enough"),
     "recurse": ("error", "RecursionError: maximum recursion depth exceeded"),
-    "raise_mute": ("error", "MuteError: (its message cannot be told)"),
+    "raise_mute": ("error", "MuteError: (its message cannot be shown)"),
     "raise_lines": ("error", "ValueError: the first line"),
     "raise_at_length": ("error", f"BaseException: {'x' * 485}"),
     "raise_surrogate": ("error", "ValueError: \ud800"),
@@ -129,7 +129,7 @@ def test_a_learner_that_cannot_be_pickled_fails_at_once_and_occupies_a_worker(
     assert isinstance(outcomes[Allocation("good", FULL)], Measurement)
     spoilt = outcome_of(engine, "spoilt")
     assert isinstance(spoilt, Failure)
-    assert (spoilt.kind, spoilt.message) == ("error", "MuteError: (its message cannot be told)")
+    assert (spoilt.kind, spoilt.message) == ("error", "MuteError: (its message cannot be shown)")
 
 
 def test_an_impossible_allocation_is_refused_without_effect(engine: ProcessEngine) -> None:

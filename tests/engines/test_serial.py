@@ -35,7 +35,7 @@ def test_an_exception_or_any_other_return_value_is_a_failure() -> None:
         (broken, "MemoryError: "),
         (
             not_a_number,
-            "InputError: `valid_score` must be finite, at most 1e+100 in size, got nan. Tell a Failure instead.",
+            "InputError: `valid_score` must be finite, at most 1e+100 in size, got nan. Report a Failure instead.",
         ),
         (lambda _: 0.5, "a Measurement or a Failure must be returned, got 0.5"),
         (lambda _: None, "a Measurement or a Failure must be returned, got None"),

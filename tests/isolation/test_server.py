@@ -60,7 +60,7 @@ def ended(nursery: Nursery, what: str, limits: Limits = Limits(), **arguments: A
         ("interrupt", "error", "KeyboardInterrupt: "),
         ("recurse", "error", "RecursionError: maximum recursion depth exceeded"),
         ("no_json", "error", "TypeError: Object of type set is not JSON serializable"),
-        ("raise_mute", "error", "MuteError: (its message cannot be told)"),
+        ("raise_mute", "error", "MuteError: (its message cannot be shown)"),
         ("raise_at_length", "error", f"BaseException: {'x' * 485}"),
         ("nowhere", "error", "KeyError: 'nowhere'"),
     ],
