@@ -168,4 +168,4 @@ def test_settings_differ_where_runs_do() -> None:
 
 
 def test_the_versions_that_a_result_depends_on() -> None:
-    assert {"python", "platform", "pydaub", "scikit-learn", "numpy"} <= versions().keys()
+    assert {"python", "pydaub", "scikit-learn", "numpy"} <= versions().keys()
