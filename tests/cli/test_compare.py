@@ -26,7 +26,8 @@ from pydaub import STRATEGIES
 from pydaub.cli.compare import compare
 
 KEYS = {
-    "strategy", "sizes", "selected", "selected_size", "valid_score", "metrics", "stopped", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
+    "strategy", "sizes", "selected", "selected_size", "valid_score", "metrics", "stopped", "full_size",
+    "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures",
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from tables import random_schedule, random_table, write_csv
 
 HEADER = "learner,size,train_score,valid_score,seconds\n"
 KEYS = {
-    "strategy", "sizes", "resumed",
+    "strategy", "sizes", "resumed", "selected_size", "valid_score", "metrics", "stopped",
     "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated", "abandoned", "failures",
 }  # fmt: skip
 
