@@ -60,5 +60,5 @@ def test_sizes_must_grow() -> None:
         Curve("any", (nonsense,), curve.measurements)
     with pytest.raises(InputError, match=r"must strictly grow from 1 or more, got \(-5,\)"):
         Curve("any", (-5,), curve.measurements)
-    with pytest.raises(InputError, match=r"must be as many, got 1 and 0"):
+    with pytest.raises(InputError, match=r"must have the same length, got 1 and 0"):
         Curve("any", (10,), ())

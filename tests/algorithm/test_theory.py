@@ -420,8 +420,8 @@ def test_the_pair_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (({}, {}, 10, 0.5), r"`f` and `c` must be of the same learners, at least one"),
-        (({"a": LINE}, {"b": ROWS}, 10, 0.5), r"`f` and `c` must be of the same learners"),
+        (({}, {}, 10, 0.5), r"`f` and `c` must name the same learners, at least one"),
+        (({"a": LINE}, {"b": ROWS}, 10, 0.5), r"`f` and `c` must name the same learners"),
         (({"a": LINE}, {"a": ROWS}, 0, 0.5), r"`N` must be at least 1, got 0"),
         (({"a": LINE}, {"a": ROWS}, 10, "x"), r"`delta` must be greater than 0 and at most 1, got x"),
         (({"a": LINE}, {"a": ROWS}, 10, 2), r"`delta` must be greater than 0 and at most 1, got 2"),
