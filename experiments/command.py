@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from replays import MEASURED, Curves, all_curves, largest
 
-from pydaub import plots
 from pydaub.errors import PydaubError
+from pydaub.views import plots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
