@@ -24,13 +24,14 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pydaub
-from pydaub import Allocation, Measurement, saving
+from pydaub import Allocation, Measurement
 from pydaub.data import load, prepare
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.learners import Learner
 from pydaub.learners.weka.classifier import WekaClassifier
 from pydaub.learners.weka.jar import VARIABLE, jar
+from pydaub.runs import saving
 from weka_here import needs_old_weka, needs_weka, newer_weka
 
 pytestmark = needs_weka
