@@ -20,7 +20,7 @@ from weka_here import needs_old_weka
 
 TASKS: tuple[Task, ...] = ("classification", "regression")
 PORTFOLIOS = {"sklearn": 45, "streaming": 2, "weka": 41}  # with the least number of learners
-FORMS = ("matrix", "frame")
+FORMS = ("matrix", "mixed")
 FAST_WEKA = {"weka-j48", "weka-naive-bayes-updateable", "weka-random-tree", "weka-ibk-5"}
 
 

@@ -38,7 +38,9 @@ def made(form: str, task: Task = "classification", rows: int = 40, width: int = 
         labels = tuple(names[:classes])
     X, columns = _formed(form, values, random)
     width = X.shape[1]
-    kind: Any = {"missing": "matrix", "unknown": "matrix", "polars": "frame", "numbers": "frame"}.get(form, form)
+    kind: Any = {"missing": "matrix", "unknown": "matrix", "polars": "frame", "numbers": "frame", "mixed": "frame"}.get(
+        form, form
+    )
     return Rows(Schema(kind, task, width, columns, labels), X[:rows], y[:rows], X[rows:])
 
 
@@ -69,12 +71,15 @@ def _formed(form: str, values: Any, random: Any) -> tuple[Any, tuple[Column, ...
         case "numbers":  # numeric columns with names that the boosting libraries refuse
             values[::7, 1] = np.nan
             return pd.DataFrame(values, columns=[column.name for column in columns]), columns
+        case "mixed":  # the smallest frame with numbers, categories and booleans
+            frame, kinds = _frame(values, random)
+            return frame[["x[0]", "x[1]", "colour", "flag"]], (*columns[:2], kinds[0], kinds[2])
         case _:
-            frame, kinds = _mixed(values, random)
+            frame, kinds = _frame(values, random)
             return (pl.from_pandas(frame) if form == "polars" else frame), (*columns, *kinds)
 
 
-def _mixed(values: Any, random: Any) -> tuple[pd.DataFrame, tuple[Column, ...]]:
+def _frame(values: Any, random: Any) -> tuple[pd.DataFrame, tuple[Column, ...]]:
     total = len(values)
     frame = pd.DataFrame({f"x[{index}]": values[:, index] for index in range(values.shape[1])})
     frame.iloc[::6, 1] = np.nan

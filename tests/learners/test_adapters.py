@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pydaub.learners.adapters import LabelCoded, NearestClassifier, NearestRegressor
@@ -15,7 +16,7 @@ X = np.arange(12.0).reshape(6, 2)
 Y = np.array(["b", "a", "b", "c", "c", "a"])
 
 
-@parametrize_with_checks([LabelCoded(LogisticRegression()), NearestClassifier(), NearestRegressor()])  # type: ignore[untyped-decorator]  # scikit-learn has no types
+@parametrize_with_checks([LabelCoded(DecisionTreeClassifier(max_depth=3)), NearestClassifier(), NearestRegressor()])  # type: ignore[untyped-decorator]  # scikit-learn has no types
 def test_they_pass_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

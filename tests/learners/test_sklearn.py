@@ -45,7 +45,7 @@ def test_every_learner_that_accepts_sparse_rows_trains_on_them(task: Task) -> No
     check(portfolio("sklearn", rows.schema), rows)
 
 
-@pytest.mark.parametrize("form", ["missing", "unknown", "polars", "numbers"])
+@pytest.mark.parametrize("form", ["missing", "unknown", "frame", "polars", "numbers"])
 @pytest.mark.parametrize("task", TASKS)
 def test_every_preprocessing_works_on_every_form_of_rows(task: Task, form: str) -> None:
     rows = made(form, task)

@@ -380,7 +380,7 @@ def test_objects_of_foreign_types_are_not_read() -> None:
     stream.writeObject(jpype.JClass("java.net.URL")("http://localhost/"))
     stream.close()
     again = pickle.loads(pickle.dumps(fitted))
-    again.kept_ = bytes(memoryview(buffer.toByteArray()))  # as an attacker would
+    again.model_ = bytes(memoryview(buffer.toByteArray()))  # as an attacker would
     with pytest.raises(ValueError, match="must be made of objects of WEKA and of plain Java alone"):
         again.predict(frame)
 

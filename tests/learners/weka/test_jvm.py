@@ -63,9 +63,9 @@ def test_a_recursion_has_room_that_python_itself_would_not_give_it() -> None:
         return int(buffer.size())
 
     jvm.start()
-    assert jvm.called(lambda: nested(20_000)) > 20_000
+    assert jvm.call(lambda: nested(20_000)) > 20_000
     with pytest.raises(RecursionError, match="the JVM's stack is full"):
-        jvm.called(lambda: nested(400_000))
+        jvm.call(lambda: nested(400_000))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
