@@ -41,7 +41,7 @@ class Labels(Stateless):
 
     def transform(self, X: Rows) -> NDArray[np.object_]:
         """Return the text of each value."""
-        return np.column_stack([_labels(column) for column in _columns(X)])
+        return np.column_stack([_labels(column) for column in columns_of(X)])
 
 
 def _labels(column: Rows) -> NDArray[np.object_]:
@@ -50,7 +50,8 @@ def _labels(column: Rows) -> NDArray[np.object_]:
     return np.array([*names, np.nan], dtype=object)[codes]  # a missing value has code -1, the last element
 
 
-def _columns(rows: Rows) -> list[Any]:
+def columns_of(rows: Rows) -> list[Any]:
+    """Return the columns of an array or of a data frame of pandas or polars."""
     if hasattr(rows, "iloc"):
         return [rows.iloc[:, index] for index in range(rows.shape[1])]
     return [rows[:, index] for index in range(rows.shape[1])]
@@ -61,7 +62,7 @@ class Dates(Stateless):
 
     def transform(self, X: Rows) -> NDArray[np.float64]:
         """Return four columns for each column of dates."""
-        return np.hstack([_dates(column) for column in _columns(X)])
+        return np.hstack([_dates(column) for column in columns_of(X)])
 
 
 def _dates(column: Rows) -> NDArray[np.float64]:

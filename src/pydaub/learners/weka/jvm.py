@@ -85,7 +85,7 @@ def _check_ours() -> None:
     except (TypeError, jpype.JException):
         paths = list(jar().paths)
         raise InputError(
-            f"The JVM of this process was started without WEKA."
+            "The JVM of this process was started without WEKA."
             f" Start it with jpype.startJVM(classpath={paths!r}), or leave it to pydaub."
         ) from None
     if running != jar().version:

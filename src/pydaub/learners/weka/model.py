@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from pydaub.learners.weka.jvm import Java
 
 AT_ONCE: Final = 1 << 16  # rows per call of a prediction, to bound Java's memory
-SEED_SETTERS: Final = ("setSeed", "setRandomSeed", "setClusteringSeed")  # a class has one of them or none
-KNOWN_TYPES: Final = (
-    "weka.**;java.lang.**;java.util.**;java.text.**;java.math.**;!*"  # classes that a serialized model may contain
-)
+SEED_SETTERS: Final = ("setSeed", "setRandomSeed", "setClusteringSeed")  # those that a class has are called
+KNOWN_TYPES: Final = "weka.**;java.lang.**;java.util.**;java.text.**;java.math.**;!*"  # allowed in serialized models
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,8 @@ def classifier_named(class_name: str, options: str | Sequence[str], seed: int | 
         raise ValueError(
             f"`options` must be valid for the classifier {class_name}, got {options!r}: {translated(error)}"
         ) from None
-    if seed is not None and not _seed_flags(made) & set(given[: given.index("--") if "--" in given else None]):
+    own = given[: given.index("--")] if "--" in given else given  # later options belong to a nested classifier
+    if seed is not None and not _seed_flags(made) & set(own):
         # J48 and PART use a seed only for reduced-error pruning, and newer versions refuse it otherwise.
         use = not hasattr(made, "getReducedErrorPruning") or made.getReducedErrorPruning()
         for setter in SEED_SETTERS:

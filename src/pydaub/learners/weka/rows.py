@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
+from pydaub.learners.columns import columns_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -63,10 +65,9 @@ def attributes(X: Rows, categorical_features: Any) -> tuple[Attribute, ...]:  # 
     named = hasattr(X, "columns")
     names = [str(name) for name in X.columns] if named else [f"x{index}" for index in range(X.shape[1])]
     nominal = _nominal(X, categorical_features)
-    columns = (X.iloc[:, index] if named else X[:, index] for index in range(X.shape[1]))
     return tuple(
         Attribute(name, _values(column) if is_nominal else None)
-        for name, column, is_nominal in zip(names, columns, nominal, strict=True)
+        for name, column, is_nominal in zip(names, columns_of(X), nominal, strict=True)
     )
 
 
@@ -116,13 +117,11 @@ def _values(column: Any) -> Any:  # noqa: ANN401  # an array or a pandas Series
 
 def doubles(X: Rows, columns: tuple[Attribute, ...]) -> NDArray[np.float64]:
     """Return rows as one array. A nominal value becomes its position, or NaN if it did not occur in training."""
-    named = hasattr(X, "iloc")
-    if not named and all(column.categories is None for column in columns):
+    if not hasattr(X, "iloc") and all(column.categories is None for column in columns):
         return np.ascontiguousarray(X)
     rows = np.empty(X.shape)
-    for index, column in enumerate(columns):
-        given = X.iloc[:, index] if named else X[:, index]
-        rows[:, index] = _numbers(given, column.name) if column.categories is None else _codes(given, column.categories)
+    for index, (values, (name, categories)) in enumerate(zip(columns_of(X), columns, strict=True)):
+        rows[:, index] = _numbers(values, name) if categories is None else _codes(values, categories)
     return rows
 
 
