@@ -61,7 +61,7 @@ def test_kinds_are_found_and_columns_that_tell_nothing_left_out(path: Path) -> N
         "empty": "constant",
     }
     assert data.notes == (
-        "Column 'family' divides the rows and is no feature.",
+        "Column 'family' divides the rows and is not a feature.",
         "Columns left out as constant: 'same', 'empty'.",
         "Columns left out as identifier: 'id'.",
     )

@@ -101,7 +101,7 @@ A = "@relation r\n@attribute a numeric\n"
         (A + "@data\nx\n", "must have numbers in 'a', as declared, got 'x'"),
         (A + "@data\n1,2\n", "must have 1 values in every row, one for each attribute, got 2 in '1,2'"),
         (A + "@attribute b {x}\n@data\n1,y\n", "must have declared values only in 'b', got 'y'"),
-        (A + "@attribute b string\n@data\n1,'open\n", "must part values by commas and close quotes, got"),
+        (A + "@attribute b string\n@data\n1,'open\n", "must separate values by commas and close its quotes, got"),
         (A + "@attribute b date\n@data\n1,yesterday\n", "must have dates as declared in 'b', got"),
         (A + "@attribute b date 'EEE'\n@data\n1,Mon\n", "must give 'b' a format of yyyy, .*, got 'EEE'"),
         (b"\xff\xfe@data", "must be UTF-8 text, got something else at byte 0"),

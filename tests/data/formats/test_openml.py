@@ -115,11 +115,11 @@ def test_what_cannot_be_fetched_is_told(base: str, monkeypatch: pytest.MonkeyPat
         read("openml:nothing")
     monkeypatch.setattr(fetcher, "_DATA_INFO", f"{base}/broken/{{}}")
     with pytest.raises(
-        InputError, match=r"must be fetched from OpenML, got: Internal Server Error. Is there a network"
+        InputError, match=r"Cannot fetch openml:61 from OpenML: Internal Server Error. Check the network"
     ):
         read("openml:61")
     redirect(monkeypatch, "http://127.0.0.1:9")  # where nobody listens
-    with pytest.raises(InputError, match=r"must be fetched from OpenML, got: .*refused.* Is there a network"):
+    with pytest.raises(InputError, match=r"Cannot fetch openml:61 from OpenML: .*refused.* Check the network"):
         read("openml:61")
 
 

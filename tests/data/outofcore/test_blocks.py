@@ -89,10 +89,10 @@ def test_what_does_not_go_together_is_refused_by_file_and_column(tmp_path: Path)
     without = {name: values for name, values in part().items() if name != "v"}
     for number, (first, second, message) in enumerate(
         [
-            (part(v=NUMBERS), part(v=TEXT), "Column 'v' of .*1.parquet must be of a type that goes with int64"),
-            (part(v=DATES), part(), "Column 'v' of .*1.parquet must be of a type that goes with timestamp"),
-            (part(y=NUMBERS % 2 == 0), part(), "Column 'y' of .*1.parquet must be of a type that goes with bool"),
-            (part(v=NUMBERS + 2**60), part(), "Column 'v' of .*0.parquet must hold what fits double"),
+            (part(v=NUMBERS), part(v=TEXT), "Column 'v' of .*1.parquet must have a type compatible with int64"),
+            (part(v=DATES), part(), "Column 'v' of .*1.parquet must have a type compatible with timestamp"),
+            (part(y=NUMBERS % 2 == 0), part(), "Column 'y' of .*1.parquet must have a type compatible with bool"),
+            (part(v=NUMBERS + 2**60), part(), "Column 'v' of .*0.parquet must hold values that fit double"),
             (part(), without, "1.parquet must have the columns of 0.parquet, got none named 'v'"),
             (without, part(), "1.parquet must have the columns of 0.parquet, got others: 'v'"),
             (part(), {"u": NUMBERS, "v": NUMBERS}, "1.parquet must have the columns .* got none named 'y'"),
@@ -113,7 +113,9 @@ def test_folders_that_are_something_else_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must hold files of one format, CSV, Parquet or Arrow, got 'year=2020'"):
         Blocks.of(tmp_path, 1000)
     prepare_out_of_core(Wanted(str(tmp_path / "year=2020"), "y"), tmp_path / "out", LEAST_MEMORY)
-    with pytest.raises(InputError, match=r"must be data to prepare, got some that is prepared. Run it: pydaub run"):
+    with pytest.raises(
+        InputError, match=r"must be data to prepare, got data that is prepared already. Run it: pydaub run"
+    ):
         Blocks.of(tmp_path / "out", 1000)
 
 
@@ -172,10 +174,10 @@ def test_what_must_be_unpacked_as_a_whole_and_does_not_fit_is_refused_before_it_
         with pytest.raises(
             InputError, match=r"must be readable with 22 MB at a time, got \d+ MB for .* MB more memory"
         ):
-            Blocks.of(tmp_path / name, 1 << 20).refuse_wide(LEAST_MEMORY)
-        Blocks.of(tmp_path / name, 1 << 20).refuse_wide(8 * LEAST_MEMORY)
+            Blocks.of(tmp_path / name, 1 << 20).check_memory(LEAST_MEMORY)
+        Blocks.of(tmp_path / name, 1 << 20).check_memory(8 * LEAST_MEMORY)
     for name in ("group.parquet", "small.feather", "mapped.feather"):
-        Blocks.of(tmp_path / name, 1 << 20).refuse_wide(LEAST_MEMORY)
-    with pytest.raises(InputError, match="MB more memory, or write it again in smaller pieces"):
+        Blocks.of(tmp_path / name, 1 << 20).check_memory(LEAST_MEMORY)
+    with pytest.raises(InputError, match="MB more memory, or write the file again in smaller pieces"):
         prepare_out_of_core(Wanted(str(tmp_path / "pages.parquet"), "x0"), tmp_path / "out", LEAST_MEMORY)
     assert not (tmp_path / "out.work").exists()

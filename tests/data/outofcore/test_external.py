@@ -150,7 +150,7 @@ def test_a_number_is_learned_as_one(tmp_path: Path) -> None:
 KILLED = """
 import sys, os
 from pathlib import Path
-from pydaub.data import external, plan, scatter
+from pydaub.data.outofcore import external, plan, scatter
 external.BLOCK_SHARE, plan.BUCKET_SHARE, scatter.CHECKPOINT = 3e-5, 2e-4, 3
 left = int(sys.argv[3])
 def progress(stage, share):
@@ -304,7 +304,7 @@ def test_a_full_disk_is_told_and_with_more_room_it_goes_on(form: str, sizes: tup
         for size in sizes:  # too small for the buckets, or for what is made of them
             subprocess.run(["mount", "-o", f"remount,size={size}m", disk], check=True)
             with pytest.raises(
-                InputError, match=r"with room for the rows twice, got No space left on device: .* goes on"
+                InputError, match=r"with room for the rows twice, got No space left on device: .* to resume"
             ):
                 prepared(path, disk / "out")
             assert [each.name for each in disk.iterdir()] == ["out.work"]
