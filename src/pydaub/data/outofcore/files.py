@@ -237,7 +237,7 @@ class ArrowFile:
         with _read_as(self.path, "Arrow file"):
             return _types(self._opened()[0].schema, self.path)
 
-    def need(self, names: Sequence[str], _size: int, most: int) -> tuple[int, str]:
+    def need(self, names: Sequence[str], _size: int, _most: int) -> tuple[int, str]:
         """Return what the largest batch takes once it is decompressed; 0 if batches are not compressed.
 
         Each batch is decompressed one column at a time to measure that: its metadata does not say.
@@ -249,12 +249,11 @@ class ArrowFile:
             for raw in _picked(reader.schema, names, self.path):
                 source = pa.BufferReader(pa.py_buffer(mapped))
                 source.seek(start)
-                one_column = pa.ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(raw)])
-                for number, taken in enumerate(_held(iter(pa.ipc.open_stream(source, options=one_column)))):
+                place = reader.schema.get_field_index(raw)
+                options = pa.ipc.IpcReadOptions(included_fields=[place], use_threads=False)
+                for number, taken in enumerate(_held(iter(pa.ipc.open_stream(source, options=options)))):
                     held[number] += taken
                     mapped.madvise(mmap.MADV_DONTNEED)
-                if max(held.values(), default=0) > most:
-                    break
         return max(held.values(), default=0), "a compressed batch, which is decompressed as a whole"
 
     def tables(
@@ -295,12 +294,19 @@ def _batches(reader: Any) -> Iterator[tuple[pa.RecordBatch, float, float]]:  # n
 def _held(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
     """Yield the bytes that Arrow allocates for each batch, including the buffers of the reader."""
     while True:
-        before = pa.total_allocated_bytes()
+        before = _allocated()
         batch = next(batches, None)
         if batch is None:
             return
-        yield pa.total_allocated_bytes() - before
+        taken = _allocated() - before
         del batch
+        pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
+        yield taken
+
+
+def _allocated() -> int:
+    """Return the bytes in all memory pools: Parquet pages ignore `pa.set_memory_pool`."""
+    return sum(getattr(pa, f"{name}_memory_pool")().bytes_allocated() for name in pa.supported_memory_backends())
 
 
 def _copied(column: pa.Array, mapped: mmap.mmap) -> pa.Array:
