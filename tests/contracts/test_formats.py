@@ -141,7 +141,8 @@ def test_the_same_table_gives_the_same_data_in_every_format(kind: FileFormat, tm
     case = FILES[kind.name]
     for ending in kind.endings:
         data = load(written(kind, tmp_path, ending=ending), case.target)
-        for mine, theirs in zip((data.train(data.full_size), data.valid()), (expected.train(42), expected.valid())):
+        sides = ((data.train(data.full_size), expected.train(42)), (data.valid(), expected.valid()))
+        for mine, theirs in sides:
             dense = mine.X if case.names else mine.X.toarray()
             assert np.array_equal(dense, theirs.X)
             assert mine.y.tolist() == theirs.y.tolist()
