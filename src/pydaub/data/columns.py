@@ -234,14 +234,10 @@ def _column(name: str, values: pd.Series[Any], given: Kind | None) -> Column:
         kind = given
     elif distinct + bool(missing) <= 1:
         kind = "constant"
-    elif pd.api.types.is_bool_dtype(values.dtype):
-        kind = "boolean"
-    elif is_date(values):
-        kind = "date"
     elif is_number(values):
         kind = _number_kind(name, present, distinct, missing)
     else:
-        kind = _text_kind(present.astype(object), distinct)
+        kind = _type_kind(values) or _text_kind(present.astype(object), distinct)
     return Column(name, kind, missing, distinct)
 
 
@@ -274,13 +270,19 @@ def _text_kind(present: pd.Series[Any], distinct: int) -> Kind:
     return "identifier" if nearly_all else "categorical"
 
 
-def _given_kind(values: pd.Series[Any]) -> Kind:
+def _type_kind(values: pd.Series[Any]) -> Kind | None:
+    """Return the kind of a column whose type says it."""
     if pd.api.types.is_bool_dtype(values.dtype):
         return "boolean"
     if is_date(values):
         return "date"
-    if is_number(values):
-        return "numeric"
+    return "numeric" if is_number(values) else None
+
+
+def _given_kind(values: pd.Series[Any]) -> Kind:
+    kind = _type_kind(values)
+    if kind is not None:
+        return kind
     present = values.dropna()
     if isinstance(values.dtype, pd.CategoricalDtype) or present.empty:
         return "categorical"

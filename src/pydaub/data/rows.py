@@ -76,18 +76,14 @@ class MatrixRows:
 
     def infinite(self) -> dict[int, int]:
         """Return the number of infinite values by column, for columns that have any."""
-        if self.array.dtype.kind != "f":
-            return {}
         with np.errstate(all="ignore"):
-            if np.isfinite(self.array.sum()):
+            if np.isfinite(self.array.sum()):  # the usual case, checked quickly
                 return {}
-        return _counted(sum((np.isinf(block).sum(axis=0) for block in self._blocks()), np.zeros(self.features, int)))
+        return _counted(self._count(np.isinf))
 
     def missing(self) -> list[int]:
         """Return the number of missing values in each column."""
-        if self.array.dtype.kind != "f":
-            return [0] * self.features
-        return sum((np.isnan(block).sum(axis=0) for block in self._blocks()), np.zeros(self.features, int)).tolist()
+        return self._count(np.isnan).tolist() if self.array.dtype.kind == "f" else [0] * self.features
 
     def parts(self) -> Iterator[bytes | Array]:
         """Yield the content of the rows, for a fingerprint."""
@@ -103,9 +99,11 @@ class MatrixRows:
         values = mapped(stem)
         return cls(values.reshape(len(values), features))
 
-    def _blocks(self) -> Iterator[Array]:
+    def _count(self, test: np.ufunc) -> Array:
+        """Return the number of values in each column that pass a test."""
         step = max(1, BLOCK // self.features)
-        return (self.array[start : start + step] for start in range(0, len(self.array), step))
+        blocks = (self.array[start : start + step] for start in range(0, len(self.array), step))
+        return sum((test(block).sum(axis=0) for block in blocks), np.zeros(self.features, dtype=int))
 
 
 @dataclass(frozen=True, slots=True)

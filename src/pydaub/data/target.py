@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 import numpy as np
@@ -15,12 +13,18 @@ from pydaub.data.schema import Task
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydaub.data.schema import Array
 
 NEARLY_UNIQUE: Final = 0.9
 EXACT: Final = 2.0**53  # up to here, floats represent every whole number
+OBJECT_TYPES: Final = {  # numpy types of Python objects, by the names that pandas gives them
+    "string": "object",
+    "boolean": "bool",
+    "integer": "int64",
+    "floating": "float64",
+    "mixed-integer-float": "float64",
+    "date": "datetime64[D]",
+}
 CODED: Final = "OM"  # numpy kinds of labels that are stored as codes: text and dates
 
 
@@ -130,7 +134,7 @@ def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categ
     if labels.dtype.kind == "M":
         return labels.astype("datetime64[us]")
     if labels.dtype.kind == "O":
-        return _same_type(labels.tolist(), name)
+        return _same_type(labels, name)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(f"`{name}` must be finite, got infinite labels. Remove those rows.")
     if labels.dtype.kind == "U":
@@ -140,24 +144,15 @@ def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categ
     return labels
 
 
-def _same_type(values: Sequence[Any], name: str) -> Array:
+def _same_type(labels: Array, name: str) -> Array:
     """Return Python objects as an array of the type that all of them have."""
-
-    def all_are(kind: type | tuple[type, ...], but: type | tuple[type, ...] = ()) -> bool:
-        return all(isinstance(value, kind) and not isinstance(value, but) for value in values)
-
-    if all_are(str):
-        return np.array(values, dtype=object)
-    if all_are((bool, np.bool_)):
-        return np.array(values, dtype=bool)
+    kind = pd.api.types.infer_dtype(labels, skipna=False)
+    if kind not in OBJECT_TYPES:
+        kinds = sorted({type(value).__name__ for value in labels})
+        raise InputError(
+            f"`{name}` must be labels of one type: text, numbers, bools or dates, got {' and '.join(kinds)}."
+        )
     try:
-        if all_are(Integral, bool):
-            return np.array(values, dtype=np.int64)
-        if all_are(Real, bool):
-            return np.array(values, dtype=float)
+        return labels.astype(OBJECT_TYPES[kind])
     except OverflowError:
-        raise InputError(f"`{name}` must be numbers of at most 64 bits, got {listed(values, 2)}.") from None
-    if all_are(date, datetime):
-        return np.array(values, dtype="datetime64[D]")
-    kinds = sorted({type(value).__name__ for value in values})
-    raise InputError(f"`{name}` must be labels of one type: text, numbers, bools or dates, got {' and '.join(kinds)}.")
+        raise InputError(f"`{name}` must be numbers of at most 64 bits, got {listed(labels, 2)}.") from None

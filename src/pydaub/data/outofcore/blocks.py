@@ -172,19 +172,12 @@ def _plain(kind: pa.DataType, name: str, path: Path) -> pa.DataType:
 
 
 def _both(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return a type that keeps the values of both types, or None if there is none."""
-    types = pa.types
-    if one == other or types.is_null(other):
-        return one
-    if types.is_null(one):
-        return other
-    if {one, other} == {pa.string(), pa.large_string()}:
-        return pa.large_string()
-    if types.is_integer(one) and types.is_integer(other):
-        return pa.float64() if pa.uint64() in {one, other} else pa.int64()
-    if all(types.is_integer(kind) or types.is_floating(kind) for kind in (one, other)):
-        return pa.float64()
-    return None
+    """Return a type that fits the values of both types, or None if there is none."""
+    schemas = [pa.schema([("column", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").types[0]
+    except pa.ArrowTypeError:
+        return None
 
 
 def _cast(table: pa.Table, types: Mapping[str, pa.DataType], path: Path) -> pa.Table:
