@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,16 @@ def test_blocks_keep_their_size_when_text_is_dictionary_encoded(end: str, tmp_pa
     assert found["s"].to_pylist() == texts.to_pylist()
 
 
+@pytest.fixture(params=["default", "system"])
+def _memory_pool(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The pool that pyarrow chooses, and the one that `pydaub prepare` sets."""
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool() if request.param == "system" else before)
+    yield
+    pa.set_memory_pool(before)
+
+
+@pytest.mark.usefixtures("_memory_pool")
 def test_a_file_is_refused_if_its_pages_or_batches_do_not_fit_into_memory(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = pa.table(
@@ -171,9 +182,13 @@ def test_a_file_is_refused_if_its_pages_or_batches_do_not_fit_into_memory(tmp_pa
     pq.write_table(table, tmp_path / "dictionary.parquet", dictionary_pagesize_limit=1 << 30, **large)
     pq.write_table(table, tmp_path / "group.parquet", use_dictionary=False, row_group_size=400_000)
     pf.write_feather(table, tmp_path / "packed.feather", compression="zstd", chunksize=400_000)
+    with pa.OSFile(str(tmp_path / "stream.arrow"), "wb") as file:
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(file, table.schema, options=options) as stream:
+            stream.write_table(table)
     pf.write_feather(table, tmp_path / "small.feather", compression="zstd", chunksize=10_000)
     pf.write_feather(table, tmp_path / "mapped.feather", compression="uncompressed", chunksize=400_000)
-    for name in ("pages.parquet", "dictionary.parquet", "packed.feather"):
+    for name in ("pages.parquet", "dictionary.parquet", "packed.feather", "stream.arrow"):
         with pytest.raises(
             InputError, match=r"must be readable with 22 MB at a time, got \d+ MB for .* MB more memory"
         ):

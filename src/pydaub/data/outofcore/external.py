@@ -136,7 +136,7 @@ def prepare_out_of_core(
         except OSError as error:
             reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
             raise InputError(
-                f"`out` must be a folder with room for the rows twice, {reason}. Make room and start again to resume."
+                f"`out` must be a folder with room for the rows twice, {reason}. Fix it and start again to resume."
             ) from None
     shutil.rmtree(work)
     return Prepared.open(out)
