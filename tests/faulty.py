@@ -168,7 +168,7 @@ class InTheJvm(ClassifierMixin, BaseEstimator):
 
         jvm.start(self.n_jobs)
         self.classes_ = np.unique(y)
-        self.told_ = jvm.called(getattr(self, f"_{self.deed}"))
+        self.told_ = jvm.call(getattr(self, f"_{self.deed}"))
         return self
 
     def _tell(self) -> list[float]:

@@ -204,7 +204,7 @@ def _described(thing: Any) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    found = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
             found[package] = version(package)

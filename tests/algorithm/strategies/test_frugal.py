@@ -111,7 +111,7 @@ def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     assert result.valid_score is not None
     rate = frugal.SHARE * delta / spent
     for outlook in strategy._outlooks.values():  # noqa: SLF001  # what it knows is looked at
-        assert outlook.gain(result.valid_score, rate) <= 1e-12 or outlook.cap <= result.valid_score
+        assert outlook.worth(rate) <= result.valid_score
 
 
 @pytest.mark.parametrize("guessing", [True, False])
