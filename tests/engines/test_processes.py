@@ -43,6 +43,7 @@ from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.records import Evaluated
 from pydaub.runs.journal import read
+from pydaub.runs.plan import Plan
 from pydaub.runs.selection import select
 from tables import collected
 
@@ -253,8 +254,8 @@ SEEDED = {
 def test_steps_and_scores_are_those_of_one_process(tmp_path: Path, *, reuse: bool, workers: int) -> None:
     """Seeds and starting points depend on the learner and the size, not on the workers."""
     given = task(SEEDED, reuse=reuse, seed=11)
-    alone = select(given, Daub(tuple(SEEDED), SCHEDULE), Where())
-    found = select(given, Daub(tuple(SEEDED), SCHEDULE), Where(workers, folder=tmp_path))
+    alone = select(Plan(given, Daub(tuple(SEEDED), SCHEDULE)), Where())
+    found = select(Plan(given, Daub(tuple(SEEDED), SCHEDULE)), Where(workers, folder=tmp_path))
     assert scores(found.result) == scores(alone.result)
     assert found.result.selected == alone.result.selected
     valid = DATA.valid()
@@ -263,7 +264,7 @@ def test_steps_and_scores_are_those_of_one_process(tmp_path: Path, *, reuse: boo
 
 def test_another_seed_gives_other_scores() -> None:
     first, second = (
-        scores(select(task({"chancy": faulty.Chancy()}, seed=seed), Daub(("chancy",), SCHEDULE), Where()).result)
+        scores(select(Plan(task({"chancy": faulty.Chancy()}, seed=seed), Daub(("chancy",), SCHEDULE)), Where()).result)
         for seed in (1, 2)
     )
     assert first != second

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -434,6 +435,10 @@ def test_who_watches_sees_what_the_journal_holds(tmp_path: Path, workers: int) -
         assert events == seen
 
 
+def _seen(events: list[Event], event: Event, _: Account) -> None:
+    events.append(event)
+
+
 @pytest.mark.parametrize("workers", [1, 5])
 def test_everything_that_begins_is_told_before_it_ends(workers: int) -> None:
     for seed in range(20):
@@ -441,7 +446,7 @@ def test_everything_that_begins_is_told_before_it_ends(workers: int) -> None:
         events: list[Event] = []
         engine = CountingEngine(table, workers)
         try:
-            result = run(Daub(table.learners, schedule), engine, watch=lambda event, _, seen=events: seen.append(event))
+            result = run(Daub(table.learners, schedule), engine, watch=partial(_seen, events))
         except AllLearnersFailed as error:
             result = error.result
         begun = [event.allocation for event in events if isinstance(event, Submitted)]

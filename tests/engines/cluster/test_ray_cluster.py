@@ -48,6 +48,7 @@ from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.records import Evaluated
 from pydaub.runs.journal import read
+from pydaub.runs.plan import Plan
 from pydaub.runs.selection import select
 from tables import collected
 
@@ -93,7 +94,7 @@ def outcome_of(engine: RayEngine, learner: str, size: int = FULL) -> Outcome:
 @pytest.fixture(scope="module")
 def serial() -> Any:
     """The result of one process."""
-    return select(task(RACERS), Daub(RACERS, SCHEDULE), Where())
+    return select(Plan(task(RACERS), Daub(RACERS, SCHEDULE)), Where())
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def test_the_answer_is_that_of_one_process_however_many_nodes_there_are(
     serial: Any, nodes: int, tmp_path: Path
 ) -> None:
     ray_here.cluster(nodes)
-    found = select(task(RACERS), Daub(RACERS, SCHEDULE), Where(folder=tmp_path / "run", engine="ray"))
+    found = select(Plan(task(RACERS), Daub(RACERS, SCHEDULE)), Where(folder=tmp_path / "run", engine="ray"))
     assert steps(found.result) == steps(serial.result)
     assert found.result.selected == serial.result.selected
     rows = DATA.train(50).X
@@ -174,7 +175,7 @@ def test_nodes_that_do_not_see_the_folder_fetch_the_rows_once_and_send_back_what
         return answer
 
     monkeypatch.setattr(Fleet, "_ended", ended)
-    found = select(task(RACERS), Daub(RACERS, SCHEDULE), Where(folder=tmp_path / "run", engine="ray"))
+    found = select(Plan(task(RACERS), Daub(RACERS, SCHEDULE)), Where(folder=tmp_path / "run", engine="ray"))
     assert steps(found.result) == steps(serial.result)
     assert list(found.fitted.predict(X[:50])) == list(serial.fitted.predict(X[:50]))
     assert len(made) == len([each for each in read(tmp_path / "run" / "journal.jsonl") if isinstance(each, Evaluated)])
@@ -211,7 +212,7 @@ def test_evaluations_of_a_killed_node_or_worker_are_retried(what: str, tmp_path:
     engine = RayEngine(task(gated, reuse=False), tmp_path / "run")
     seen: list[Any] = []
 
-    def watch(event: Any) -> None:
+    def watch(event: Any, _account: Any) -> None:
         seen.append(event)
         waiting = pids(tmp_path / "pids")
         if waiting and not gate.exists():  # it is training
@@ -287,7 +288,7 @@ def test_a_head_that_is_lost_ends_the_run_which_can_be_resumed(
     journal = tmp_path / "journal.jsonl"
     measured = 0
 
-    def watch(event: Any) -> None:
+    def watch(event: Any, _account: Any) -> None:
         nonlocal measured
         measured += isinstance(event, Evaluated)
         if measured == 4:
