@@ -16,7 +16,7 @@ demo: $(if $(wildcard $(READY)),$(READY),$(CORE))  ## the paper's parity problem
 	$(BIN)/pydaub demo $(if $(FULL),--full)
 
 test: $(READY) weka browser  ## every test that is not slow by nature, doctests and documentation included
-	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 # Ray and a JVM crash in one process, and tests that limit memory should not share the machine's memory with others, so
 # each of these kinds has a pytest of its own.
@@ -25,7 +25,7 @@ SLOW := weka,browser,processes,random memory ray
 test-slow: $(READY) weka browser  ## the tests that are slow by nature, with more random cases; KIND=ray for one kind
 	@status=0; for kinds in $(or $(KIND),$(SLOW)); do \
 	  case $$kinds in ray|memory) workers=0;; *) workers=auto;; esac; \
-	  (set -x; $(BIN)/pytest --slow $$kinds --hypothesis-profile thorough -n $$workers $(PYTEST_ARGS)) || status=1; \
+	  (set -x; $(BIN)/pytest --slow $$kinds --hypothesis-profile thorough -n $$workers --dist worksteal $(PYTEST_ARGS)) || status=1; \
 	done; exit $$status
 
 # Newer versions of a dependency's own dependencies may warn about how old it is. Ray and WEKA are left out; pyarrow 17

@@ -39,6 +39,7 @@ def test_every_learner_is_measured_on_every_size(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{path.stem}.csv", f"{path.stem}.json"]
 
 
+@pytest.mark.slow("processes")
 def test_a_longer_table_takes_over_a_shorter_one_and_holds_it(tmp_path: Path) -> None:
     short = measure(QUICK, tmp_path, jobs=2)
     before = Table.read(short).outcomes
@@ -52,6 +53,7 @@ def test_a_longer_table_takes_over_a_shorter_one_and_holds_it(tmp_path: Path) ->
     assert Table.read(other).outcomes != before
 
 
+@pytest.mark.slow("processes")
 def test_out_of_budget_it_says_what_is_left_out_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wanted = Wanted("parity", "knn-1,knn-5,knn-10,knn-25", full_size=7500)  # half a minute and more
     with pytest.raises(InputError, match="must have time for at least one training"):
@@ -68,6 +70,7 @@ def test_out_of_budget_it_says_what_is_left_out_and_goes_on(tmp_path: Path, caps
     assert 0 < done[1] < done[2] < 28, "it went on where it was"
 
 
+@pytest.mark.slow("processes")
 def test_killed_it_goes_on_where_it_was(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "parity", "--learners", "tree,knn-5,forest-10", "--full-size", "2500"]
     first = subprocess.Popen(
@@ -94,6 +97,7 @@ def test_one_learner_alone_gets_every_size_too(tmp_path: Path) -> None:
     assert Table.read(path).sizes == (500, 1000, 1500, 2500)
 
 
+@pytest.mark.slow("processes")
 def test_a_table_of_other_circumstances_is_not_taken_for_this_one(tmp_path: Path) -> None:
     path = measure(QUICK, tmp_path, jobs=2)
     about = json.loads(path.with_suffix(".json").read_text())
