@@ -19,7 +19,7 @@ from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
-from pydaub.runs.selection import settings_of
+from pydaub.runs.plan import Plan
 
 LEAST = 20_000  # rows
 
@@ -40,7 +40,7 @@ def compared(path: str, arguments: argparse.Namespace) -> dict[str, Result] | No
         task = Task(data, learners, scoring=scoring, metrics=False, reuse=False)
         folder = arguments.out / Path(path).stem / name
         folder.mkdir(parents=True, exist_ok=True)
-        with Journal(folder / "journal.jsonl", settings_of(task, strategy)) as journal:
+        with Journal(folder / "journal.jsonl", Plan(task, strategy).settings) as journal:
             results[name] = run(strategy, ProcessEngine(task, arguments.jobs, folder, limits), journal, known=known)
         known.update({step.allocation: step.outcome for step in results[name].steps})
         known.update(results[name].speculated)

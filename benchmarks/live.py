@@ -29,12 +29,13 @@ from sklearn.model_selection import HalvingRandomSearchCV, PredefinedSplit
 from sklearn.pipeline import Pipeline
 
 from pydaub import STRATEGIES, Allocation, Measurement, run
+from pydaub.algorithm.strategies import make_strategy
 from pydaub.data import Split, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task, changed_parameters
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
-from pydaub.runs.selection import schedule_for, strategy_for
+from pydaub.runs.plan import Sizes, scores_of
 
 if TYPE_CHECKING:
     from pydaub import Result
@@ -45,10 +46,11 @@ HALVING = {"HalvingRandomSearchCV": "smallest", "HalvingRandomSearchCV, exhaust"
 
 def raced(task: Task, name: str, arguments: argparse.Namespace) -> Result:
     """Run a strategy without any known outcomes."""
-    schedule, _ = schedule_for(task.data.full_size)
+    schedule, _ = Sizes().schedule(task.data.full_size)
+    strategy = make_strategy(name, tuple(task.learners), schedule, scores=scores_of(task))
     with TemporaryDirectory(prefix="pydaub-") as folder:
         engine = ProcessEngine(task, arguments.jobs, Path(folder), Limits(arguments.timeout, arguments.memory))
-        return run(strategy_for(name, task, schedule), engine)
+        return run(strategy, engine)
 
 
 def halved(task: Task, min_resources: str, jobs: int) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
-from pydaub import Allocation, Daub, Result, Schedule, SerialEngine, Submitted, run
+from pydaub import Account, Allocation, Daub, Result, Schedule, SerialEngine, Submitted, run
 from pydaub.data import Prepared, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task, changed_parameters, evaluate, seed_of, thread_controller
@@ -62,7 +62,7 @@ def processes(task: Task, schedule: Schedule, workers: int) -> tuple[Result, flo
     bootstrap = {Allocation(learner, size) for learner in task.learners for size in schedule.sizes[:3]}
     moments: dict[str, float] = {}
 
-    def watch(event: Event) -> None:
+    def watch(event: Event, _: Account) -> None:
         moments.setdefault("first", time.perf_counter())
         if not isinstance(event, Submitted) and getattr(event, "allocation", None) in bootstrap:
             moments["bootstrapped"] = time.perf_counter()

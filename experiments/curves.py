@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 from datasets import HERE, data_set, source
 from replays import MEASURED
 
-from pydaub import PAPER_SIZES, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
+from pydaub import PAPER_SIZES, Account, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
 from pydaub.algorithm.strategies.rounds import Rounds
 from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
@@ -43,9 +43,8 @@ from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
 from pydaub.records import Evaluated, Event
-from pydaub.runs.folder import versions
 from pydaub.runs.journal import read
-from pydaub.runs.selection import settings_of
+from pydaub.runs.plan import Plan, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +101,7 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     limits = Limits(seconds(wanted.timeout, "--timeout"), int(wanted.memory_gb * 1e9))
     progress = Progress(path.stem, len(learners) * len(sizes))
     outcomes = {allocation: outcome for table in whole for allocation, outcome in _tried(table)}
-    settings = {**settings_of(task, strategy), **{name: about[name] for name in ALIKE}}
+    settings = {**Plan(task, strategy).settings, **{name: about[name] for name in ALIKE}}
     with Journal(working / "journal.jsonl", settings) as journal:
         engine = ProcessEngine(task, jobs, working, limits)
         try:
@@ -197,7 +196,7 @@ class Progress:
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total, self.done, self.begun = name, total, 0, time.monotonic()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event, _: Account) -> None:
         """Print a line for each outcome."""
         if isinstance(event, Evaluated):
             self.done += 1

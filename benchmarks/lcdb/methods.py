@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle
-from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, SlopeBound, Subset
+from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, Scores, SlopeBound, Subset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ def grown(task: Task, first: float, ratio: float) -> Schedule:
 
 
 def _frugal(task: Task, delta: float) -> Strategy:
-    return Frugal(task.learners, Schedule(task.sizes), delta, task.valid_rows)
+    return Frugal(task.learners, Schedule(task.sizes), delta, Scores(rows=task.valid_rows))
 
 
 def _daub(task: Task, first: int, ratio: float, *, train_cap: bool = True) -> Strategy:

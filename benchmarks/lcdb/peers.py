@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from benchmarks.lcdb.curves import Task
     from pydaub import Outcome
-    from pydaub.algorithm.strategies.base import Ranking
+    from pydaub.algorithm.strategies.ranking import Ranking
 
 PRUNED_FROM: Final = 3  # points; with fewer, the package does not trust a slope
 FITTED_FROM: Final = 4  # points; the fitted curve has four parameters
@@ -71,6 +71,10 @@ class Lccv(Strategy):
     def forecast(self) -> Iterator[Allocation]:
         """Yield nothing: replays use one worker."""
         yield from ()
+
+    def priority(self, learner: str) -> float | None:  # noqa: ARG002  # learners take turns
+        """Return None: learners are taken in a fixed order."""
+        return None
 
     def _choose(self) -> Allocation | None:
         if self._untimed:

@@ -109,15 +109,15 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     reuse
         Whether a learner may start from what it learned on a smaller sample, where that makes no difference.
     n_jobs
-        Number of worker processes; -1 means one for each core. None evaluates in this process, unless a limit is given.
+        Number of worker processes; -1 means one for each core. None means one.
     time_limit
         Seconds after which the search stops with the best learner so far.
     learner_timeout, learner_memory
         Limits of each evaluation, in seconds and bytes.
     engine, address
-        "serial" evaluates in this process, "processes" in workers, and "ray" on all CPUs of the Ray cluster at
-        `address`, or on `n_jobs` of them. None chooses one of the first two by `n_jobs` and the limits. The address
-        None means the cluster that runs here, "local" starts one.
+        "serial" (in this process), "processes", or "ray" for all CPUs of the Ray cluster at `address`, or `n_jobs` of
+        them. None means "processes" if `n_jobs` or a limit is given, and "serial" otherwise. The address None means the
+        cluster that runs here, "local" starts one.
     folder
         Folder of the run. A search that was killed continues when it is fitted again with the same data and settings.
     random_state

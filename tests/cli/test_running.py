@@ -487,7 +487,11 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Gate:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)],
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow("processes")),
+        pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow("processes")),
+    ],
     ids=str,
 )
 def test_a_run_that_was_cut_short_goes_on(gate: Gate, tmp_path: Path, number: signal.Signals, code: int) -> None:
@@ -549,6 +553,7 @@ def _stop_at_once(folder: Path) -> None:
     assert "The run ended early (time limit)." in call("show", folder).out
 
 
+@pytest.mark.slow("processes")
 def test_a_second_interruption_leaves_nothing_behind(gate: Gate, tmp_path: Path) -> None:
     """Ctrl-C, and again while it is being dealt with."""
     folder = tmp_path / "run"

@@ -90,6 +90,7 @@ def race(tmp_path: Path) -> Iterator[Path]:
         (tmp_path / "gate").touch()
 
 
+@pytest.mark.slow("browser")
 def test_a_person_watches_a_run_pauses_it_and_drops_the_learner_that_hangs(race: Path, tab: Any) -> None:
     with watched(race) as page:
         tab.goto(page.address)
@@ -124,6 +125,7 @@ def test_a_person_watches_a_run_pauses_it_and_drops_the_learner_that_hangs(race:
         assert tab.get_by_role("button", name="Pause").is_disabled()
 
 
+@pytest.mark.slow("browser")
 def test_curves_grow_and_it_survives_a_restart_of_the_page(race: Path, tab: Any) -> None:
     with watched(race, "--port", "0") as page:
         tab.goto(page.address)
@@ -176,6 +178,7 @@ def test_a_finished_run_can_be_sorted_searched_and_compared(tmp_path: Path, tab:
         assert not tab.locator("#detail").is_visible()
 
 
+@pytest.mark.slow("browser")
 def test_a_run_that_was_killed_is_shown_as_such(race: Path, tab: Any) -> None:
     with watched(race) as page:
         tab.goto(page.address)
@@ -188,6 +191,7 @@ def test_a_run_that_was_killed_is_shown_as_such(race: Path, tab: Any) -> None:
         assert tab.get_by_role("button", name="Pause").is_disabled()
 
 
+@pytest.mark.slow("browser")
 def test_it_fits_a_phone_and_both_colour_schemes_and_has_names_for_everything(tmp_path: Path, tab: Any) -> None:
     with watched(finished(tmp_path)) as page:
         tab.set_viewport_size({"width": 375, "height": 740})

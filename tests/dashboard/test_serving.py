@@ -31,6 +31,7 @@ def pages_of(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.slow("processes")
 def test_a_page_beside_a_run_may_die_and_the_run_goes_on(tmp_path: Path) -> None:
     data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
     (tmp_path / "gate").touch()

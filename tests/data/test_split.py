@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydaub import InputError
-from pydaub.data import VALIDATION_FRACTION, Split
+from pydaub.data import Split
 from pydaub.data.split import by_fraction, by_groups, by_time, shuffled
+from pydaub.records import VALIDATION_FRACTION
 
 classes = st.lists(st.integers(0, 4), min_size=2, max_size=80).map(
     lambda codes: np.unique(codes, return_inverse=True)[1]

@@ -38,9 +38,7 @@ def made(form: str, task: Task = "classification", rows: int = 40, width: int = 
         labels = tuple(names[:classes])
     X, columns = _formed(form, values, random)
     width = X.shape[1]
-    kind: Any = {"missing": "matrix", "unknown": "matrix", "polars": "frame", "numbers": "frame", "mixed": "frame"}.get(
-        form, form
-    )
+    kind: Any = {"missing": "matrix", "polars": "frame", "numbers": "frame", "mixed": "frame"}.get(form, form)
     return Rows(Schema(kind, task, width, columns, labels), X[:rows], y[:rows], X[rows:])
 
 
@@ -61,10 +59,9 @@ def _formed(form: str, values: Any, random: Any) -> tuple[Any, tuple[Column, ...
     match form:
         case "matrix":
             return values.astype(np.float32), columns
-        case "missing" | "unknown":
+        case "missing":
             values[::7, 1] = np.nan
-            missing = tuple(Column(column.name, "numeric", missing=1) for column in columns)
-            return values, missing if form == "missing" else ()
+            return values, tuple(Column(column.name, "numeric", missing=1) for column in columns)
         case "sparse":
             values[np.abs(values) < 0.5] = 0
             return csr_array(values), ()

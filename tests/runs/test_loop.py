@@ -8,11 +8,13 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cases import seeds
 from pydaub import (
     STRATEGIES,
     Account,
@@ -81,7 +83,7 @@ def outcome_of(kind: type[Strategy], table: Table, schedule: Schedule, workers: 
 
 
 @every_strategy
-@pytest.mark.parametrize("chunk", range(10))
+@pytest.mark.parametrize("chunk", seeds(3, 10))
 def test_the_answer_does_not_depend_on_the_number_of_workers(kind: type[Strategy], chunk: int) -> None:
     for seed in range(20 * chunk, 20 * chunk + 20):
         table, schedule = small_case(seed)
@@ -186,8 +188,9 @@ def test_when_all_fail_the_error_tells_what_was_done() -> None:
 
 @every_strategy
 @pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.slow("random"))])
 def test_killed_at_every_byte_a_run_resumes_to_the_same_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Strategy], workers: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Strategy], workers: int, step: int
 ) -> None:
     """Cut the journal after any byte: the same sequence, the same winner, and nothing measured twice."""
     monkeypatch.setattr(os, "fdatasync", lambda _descriptor: None)  # the cut is what matters here, not the disk
@@ -212,7 +215,7 @@ def test_killed_at_every_byte_a_run_resumes_to_the_same_end(
     whole, _ = go()
     content = path.read_bytes()
     assert sum(isinstance(event, Evaluated) for event in read(path)) >= 3
-    for length in range(len(content) + 1):
+    for length in [*range(0, len(content), step), len(content)]:
         path.write_bytes(content[:length])
         known = {event.allocation for event in read(path) if isinstance(event, Evaluated)}
         result, engine = go()
@@ -434,6 +437,10 @@ def test_who_watches_sees_what_the_journal_holds(tmp_path: Path, workers: int) -
         assert events == seen
 
 
+def _seen(events: list[Event], event: Event, _: Account) -> None:
+    events.append(event)
+
+
 @pytest.mark.parametrize("workers", [1, 5])
 def test_everything_that_begins_is_told_before_it_ends(workers: int) -> None:
     for seed in range(20):
@@ -441,7 +448,7 @@ def test_everything_that_begins_is_told_before_it_ends(workers: int) -> None:
         events: list[Event] = []
         engine = CountingEngine(table, workers)
         try:
-            result = run(Daub(table.learners, schedule), engine, watch=lambda event, _, seen=events: seen.append(event))
+            result = run(Daub(table.learners, schedule), engine, watch=partial(_seen, events))
         except AllLearnersFailed as error:
             result = error.result
         begun = [event.allocation for event in events if isinstance(event, Submitted)]
@@ -483,6 +490,7 @@ SLOW_RUN = """
 """
 
 
+@pytest.mark.slow("processes")
 def test_a_process_that_is_really_killed_again_and_again_gets_to_the_same_end(tmp_path: Path) -> None:
     """kill -9 at moments of chance; each start goes on where the last one was; nothing is measured twice."""
     rng = random.Random(5)

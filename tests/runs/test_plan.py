@@ -86,7 +86,7 @@ def test_sizes_are_given_in_one_way() -> None:
     assert Sizes(sizes="paper").schedule(38_500)[0].sizes == PAPER_SIZES
     for more in ({"first_size": 5}, {"ratio": 2}):
         with pytest.raises(InputError, match=r"`sizes` must be given without `first_size` and `ratio`"):
-            Sizes(sizes="20", **more).schedule(100)  # type: ignore[arg-type]  # one of the two
+            Sizes(sizes="20", **more).schedule(100)
     with pytest.raises(
         InputError, match=r"`sizes` must be whole numbers separated by commas, or 'paper', got '5 rows'"
     ):

@@ -141,7 +141,7 @@ def test_processes_give_the_same_learner_as_this_one() -> None:
         assert_same(serial, select(planned, Where(workers)))
 
 
-@pytest.mark.parametrize("workers", [None, 1])
+@pytest.mark.parametrize("workers", [None, pytest.param(1, marks=pytest.mark.slow("processes"))])
 def test_refitted_it_has_seen_all_rows(workers: int | None, tmp_path: Path) -> None:
     planned = plan_of([("slow", Slow())])
     folder = tmp_path if workers else None
@@ -168,7 +168,7 @@ def test_the_time_is_over_before_anything_was_measured(tmp_path: Path) -> None:
         select(planned, Where(1, folder=tmp_path), time_limit=0.2)
 
 
-@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("workers", [None, pytest.param(2, marks=pytest.mark.slow("processes"))])
 def test_a_run_that_was_stopped_goes_on_in_its_folder(workers: int | None, tmp_path: Path) -> None:
     """It ends as one that was not stopped; nothing is measured twice."""
 
@@ -212,7 +212,7 @@ def test_another_task_is_not_mixed_into_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [lambda path: path.write_text("x"), lambda path: path.symlink_to("/proc/nowhere")])
 def test_a_folder_that_is_none_is_refused(make: Any, tmp_path: Path) -> None:
     make(tmp_path / "it")
-    with pytest.raises(InputError, match=r"`folder` must be one that can be written, got .*it: "):
+    with pytest.raises(InputError, match=r"Cannot write to the folder .*it: "):
         select(plan_of([("bayes", GaussianNB())]), Where(folder=tmp_path / "it"))
 
 

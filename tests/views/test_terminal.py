@@ -150,6 +150,7 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
     assert "\x1b[?25h" in shown.text, "the cursor is given back"
 
 
+@pytest.mark.slow("processes")
 def test_ctrl_c_in_a_terminal(data: Path, tmp_path: Path) -> None:
     gate, folder = tmp_path / "gate", tmp_path / "run"
     gate.touch()
@@ -179,6 +180,7 @@ learners = {{{HOSTILE!r}: DecisionTreeClassifier(), "fails": Fails(), "n" * 70: 
 """
 
 
+@pytest.mark.slow("processes")
 def test_hostile_names_and_no_colours(data: Path, tmp_path: Path) -> None:
     """On a narrow terminal of a person who wants no colours."""
     (tmp_path / "own.py").write_text(OWN)
@@ -194,6 +196,7 @@ def test_hostile_names_and_no_colours(data: Path, tmp_path: Path) -> None:
     assert "Failed:1xerror(RuntimeError:[red]\\x1b[31mtwo):fails" in folded
 
 
+@pytest.mark.slow("processes")
 def test_a_terminal_that_can_do_nothing(data: Path, tmp_path: Path) -> None:
     arguments = ("run", data, "--target", "label", "--learners", "tree,knn-5", "--out", tmp_path / "run")
     with screen(*arguments, TERM="dumb") as shown:

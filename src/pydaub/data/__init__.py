@@ -13,10 +13,9 @@ from pydaub.data.loading import load
 from pydaub.data.prepared import Prepared, Sample
 from pydaub.data.preparing import prepare
 from pydaub.data.schema import Column, Schema
-from pydaub.data.split import VALIDATION_FRACTION, Split
+from pydaub.data.split import Split
 
 __all__ = [
-    "VALIDATION_FRACTION",
     "Column",
     "Prepared",
     "Sample",

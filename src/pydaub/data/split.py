@@ -14,8 +14,6 @@ from pydaub.records import VALIDATION_FRACTION
 if TYPE_CHECKING:
     from pydaub.data.schema import Array
 
-VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
-
 
 @dataclass(frozen=True, slots=True)
 class Split:

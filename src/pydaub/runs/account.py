@@ -228,13 +228,13 @@ class Account:
         return event
 
     def steer(self, event: Steered) -> None:
-        """Carry out a person's command; raises InputError, and changes nothing, where that is impossible."""
+        """Carry out a person's command; raise InputError, changing nothing, where that is impossible."""
         command, learner = event.command, event.learner
         if learner is not None:
             if not isinstance(self.strategy, Steerable):
                 raise InputError(
-                    f"The strategy must be one whose learners can be steered, got {self.strategy.settings['strategy']!r}."
-                    " Pausing and stopping the run always work."
+                    "The strategy must be one whose learners can be steered, got"
+                    f" {self.strategy.settings['strategy']!r}. Pausing and stopping the run always work."
                 )
             getattr(self.strategy, command)(learner)
         self._tick(event.clock)

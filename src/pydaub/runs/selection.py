@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydaub.engines.registry import Where, open_engine
 from pydaub.errors import FitFailed, InputError
 from pydaub.learners import built_in
-from pydaub.records import Allocation, Outcome
+from pydaub.records import Allocation, Started
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import JOURNAL, Journal
 from pydaub.runs.loop import Steering, conduct
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pydaub.engines.base import TaskEngine
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
+    from pydaub.records import Outcome
     from pydaub.runs.account import Account, Result
     from pydaub.runs.certificate import Certificate
     from pydaub.runs.loop import Watch
@@ -37,7 +39,7 @@ class Selection:
     account
         The account of the run.
     learners
-        All learners, those included that were added during the run.
+        All learners, including those that were added during the run.
     fitted
         The selected learner, fitted on `result.selected_size` rows or, if refitted, on all.
     note
@@ -76,33 +78,41 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     early. Without `hand_over`, only the measurements are made.
     """
     plan = replace(plan, task=where.suited(plan.task))
-    task, strategy = plan.task, plan.strategy
+    task, added = plan.task, dict[str, "Learner"]()
+    started = Started(plan.settings, {**versions(), "platform": platform.platform()})
     with ExitStack() as stack:
-        settings, journal = plan.settings, None
+        journal = steering = None
         if where.folder is not None:
             Mailbox(where.folder / STEERING).clear()  # before anybody can see that the run is going on
-            journal = stack.enter_context(_journal(where.folder, settings))
+            journal = stack.enter_context(_journal(where.folder, started))
         engine = stack.enter_context(open_engine(task, where))
-        added: dict[str, Learner] = {}
 
         def admit(name: str) -> None:
             added[name] = built_in(name, task.data.schema)
             engine.admit(name, added[name])
 
-        steering = None
         if where.folder is not None:
             steering = Steering(Mailbox(where.folder / STEERING), admit)
-        account = conduct(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering)
+        account = conduct(
+            plan.strategy,
+            engine,
+            journal,
+            started=started,
+            known=known,
+            time_limit=time_limit,
+            watch=watch,
+            steering=steering,
+        )
         fitted, note = _handed_over(task, account.result, engine, refit=refit) if hand_over else (None, None)
     return Selection(account, {**task.learners, **added}, fitted, note)
 
 
-def _journal(folder: Path, settings: Mapping[str, Any]) -> Journal:
+def _journal(folder: Path, started: Started) -> Journal:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"`folder` must be one that can be written, got {folder}: {error.strerror}.") from None
-    return Journal(folder / JOURNAL, settings, versions())
+        raise InputError(f"Cannot write to the folder {folder}: {error.strerror}. Choose another `folder`.") from None
+    return Journal(folder / JOURNAL, started.settings, started.versions)
 
 
 def _handed_over(task: Task, result: Result, engine: TaskEngine, *, refit: bool) -> tuple[Any, str | None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cases import seeds
 from pydaub import (
     AllLearnersFailed,
     Allocation,
@@ -36,6 +37,7 @@ N = 51_200
 SIZES = (400, 1600, 6400, N)
 SCHEDULE = Schedule(SIZES)
 SEEDS = range(40)
+CASES = seeds(12, len(SEEDS))
 
 
 def table_of(
@@ -103,7 +105,7 @@ def test_a_dear_learner_is_put_off_but_never_dropped() -> None:
     assert bound > 0.9, "and what it might have had is said"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     table, delta = smooth(seed), random.Random(seed).choice([0.001, 0.01, 0.1])
     strategy, result = finished(table, delta=delta)
@@ -116,7 +118,7 @@ def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
 
 @pytest.mark.parametrize("guessing", [True, False])
 def test_the_learner_that_is_worth_most_is_next_whatever_a_person_does(*, guessing: bool) -> None:
-    assert sum(decisions_that_are_right(random.Random(seed), guessing=guessing) for seed in range(100)) > 500
+    assert sum(decisions_that_are_right(random.Random(seed), guessing=guessing) for seed in range(50)) > 250
 
 
 def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
@@ -142,7 +144,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
     return looks
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_guessing_changes_no_decision_even_among_equals(seed: int) -> None:
     outcomes = smooth(seed).outcomes.items()
     table = Table({Allocation(f"{a.learner}{twin}", a.size): outcome for twin in "xy" for a, outcome in outcomes})
@@ -191,7 +193,7 @@ def best(table: Table) -> float:
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 @pytest.mark.parametrize("change", [lambda s: 1000 * s, lambda s: s / 64], ids=["longer", "shorter"])
 def test_it_does_not_matter_in_which_unit_time_is_measured(
     seed: int, change: Callable[[float], float], monkeypatch: pytest.MonkeyPatch
@@ -211,7 +213,7 @@ def test_it_does_not_matter_in_which_unit_time_is_measured(
     assert _sequence(finished(table)) == _sequence(finished(other))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_scores_of_another_scale_are_weighed_alike(seed: int) -> None:
     errors, in_thousands = smooth(seed, shift=-1.0), smooth(seed, scale=1024.0, shift=-1024.0)
     assert _sequence(finished(errors, scores=Scores(top=0.0))) == _sequence(
@@ -242,7 +244,7 @@ def test_a_few_of_the_sizes_are_enough(sizes: tuple[int, ...], used: tuple[int, 
     assert Frugal(["a"], Schedule(sizes)).schedule.sizes == used
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(20, 100))
 def test_of_any_schedule_it_takes_a_first_size_and_all_rows(seed: int) -> None:
     rng = random.Random(seed)
     sizes = tuple(sorted(rng.sample(range(1, 100_000), rng.randint(1, 40))))
@@ -295,7 +297,7 @@ def test_a_person_may_boost_add_drop_and_restore() -> None:
         strategy.tell(Allocation("c", 400), table[Allocation("c", 400)])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_its_settings_make_it_anew(seed: int) -> None:
     table = random_table(random.Random(seed), SCHEDULE)
     strategy = Frugal(table.learners, SCHEDULE, delta=0.03, scores=Scores("error", 1234, None, proportion=False))

@@ -212,7 +212,7 @@ def test_evaluations_of_a_killed_node_or_worker_are_retried(what: str, tmp_path:
     engine = RayEngine(task(gated, reuse=False), tmp_path / "run")
     seen: list[Any] = []
 
-    def watch(event: Any, _: Any) -> None:
+    def watch(event: Any, _account: Any) -> None:
         seen.append(event)
         waiting = pids(tmp_path / "pids")
         if waiting and not gate.exists():  # it is training
@@ -288,7 +288,7 @@ def test_a_head_that_is_lost_ends_the_run_which_can_be_resumed(
     journal = tmp_path / "journal.jsonl"
     measured = 0
 
-    def watch(event: Any, _: Any) -> None:
+    def watch(event: Any, _account: Any) -> None:
         nonlocal measured
         measured += isinstance(event, Evaluated)
         if measured == 4:

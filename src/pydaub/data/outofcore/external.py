@@ -34,9 +34,9 @@ from pydaub.data.outofcore.plan import Plan
 from pydaub.data.outofcore.scatter import scatter
 from pydaub.data.outofcore.survey import Survey, survey
 from pydaub.data.prepared import FORMAT, Prepared, write_whole
-from pydaub.data.split import VALIDATION_FRACTION, Split
+from pydaub.data.split import Split
 from pydaub.errors import InputError
-from pydaub.records import whole
+from pydaub.records import VALIDATION_FRACTION, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
