@@ -1,8 +1,7 @@
 """A real Ray cluster of several nodes on this machine, which listens on loopback only.
 
-Tests of Ray are skipped if Ray is not installed, and if other tests run in the same process: Ray replaces the signal
-handlers that a JVM in the same process, as in the tests of WEKA, needs. `make test-slow` runs them in a process of
-their own.
+Tests of Ray are skipped if Ray is not installed. `pytest --slow ray` runs them in a process of their own, because Ray
+replaces the signal handlers that a JVM in the same process, as in the tests of WEKA, needs.
 """
 
 from __future__ import annotations
@@ -29,17 +28,6 @@ STORE = 100_000_000  # bytes; by default Ray takes a third of the memory
 _TOKEN = secrets.token_hex(32)  # one for this process, because Ray reads it only once
 _nodes: list[Any] = []
 _head: Any = None
-
-
-def skip_unless_alone(request: pytest.FixtureRequest) -> None:
-    """Skip a test of Ray if any other test runs in this process."""
-    if not all(_is_of_ray(item) for item in request.session.items):
-        pytest.skip("Ray needs a process of its own: pytest -m slow -k ray tests/engines/cluster tests/contracts")
-
-
-def _is_of_ray(item: pytest.Item) -> bool:
-    mark = item.get_closest_marker("slow")
-    return mark is not None and mark.args == ("ray",)
 
 
 def cluster(nodes: int) -> list[Any]:

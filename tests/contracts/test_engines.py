@@ -31,7 +31,7 @@ from pydaub.engines.registry import ENGINES, Where, open_engine
 from pydaub.errors import FitFailed
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import Learner
-from ray_here import cluster, needs_ray, skip_unless_alone
+from ray_here import cluster, needs_ray
 from tables import collected
 
 SCHEDULE = Schedule((10, 20, 40, 80, 160))
@@ -66,7 +66,6 @@ def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Return a function that opens an engine; the module keeps its folder until the end."""
     name = request.param
     if name == "ray":
-        skip_unless_alone(request)
         cluster(2)
     with ExitStack() as stack:
 

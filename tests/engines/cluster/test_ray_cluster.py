@@ -55,11 +55,6 @@ from tables import collected
 pytestmark = ray_here.needs_ray
 
 
-@pytest.fixture(autouse=True)
-def _alone(request: pytest.FixtureRequest) -> None:
-    ray_here.skip_unless_alone(request)
-
-
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(1000, 5))
 DATA = prepare(X, np.where(X[:, 0] + X[:, 1] ** 2 + RANDOM.normal(size=1000) > 0.5, "yes", "no"))
