@@ -1,9 +1,9 @@
-"""The live page with many learners in a real browser: how soon it is drawn, and what each update costs it.
+"""The live page with many learners in a real browser: how soon it is drawn, and what each update costs.
 
     python benchmarks/dashboard.py [--learners 1000] [--sizes 12] [--chromium PATH] [--picture FILE.png]
 
-A run on random curves is journalled beforehand. All but its last events are there when the page opens; the
-others come in one after the other, ten a second, as from a run that is going on. Needs Playwright, and Chromium.
+The journal of a run on random curves is written first. The page opens on all but its last events; these follow one
+by one, ten a second, as from a run that is going on. Needs Playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from playwright.sync_api import sync_playwright
 
 from pydaub import Allocation, Elimination, Journal, Measurement, Schedule, Table, TableEngine, run
 from pydaub.dashboard.serving import serve
+from pydaub.records import Scores
 from pydaub.runs.steering import Mailbox
 
-LATE = 100  # outcomes that come in while the page is open
+LATE = 100  # outcomes that arrive while the page is open
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 BUSY = """() => { window.slow = []; new PerformanceObserver((list) => { for (const one of list.getEntries())
  window.slow.push(one.duration); }).observe({ entryTypes: ["longtask"] }); }"""
 
 
 def journalled(folder: Path, learners: int, sizes: int) -> bytes:
-    """Return the journal of a run in which every learner gets every size: none falls behind."""
+    """Return the journal of a run in which most learners get most sizes."""
     rng = random.Random(0)
     schedule = Schedule(tuple(500 * 2**place for place in range(sizes)))
     outcomes = {}
@@ -40,7 +41,9 @@ def journalled(folder: Path, learners: int, sizes: int) -> bytes:
             valid = 0.5 + 0.03 * place + rng.gauss(0, 0.002)
             outcomes[Allocation(f"learner-{number}", size)] = Measurement(1.0, valid, size / 1e4)
     strategy = Elimination(Table(outcomes).learners, schedule)
-    with Journal(folder / "whole.jsonl", {**strategy.settings, "scoring": "accuracy"}) as journal:
+    with Journal(
+        folder / "whole.jsonl", {**strategy.settings, "scores": Scores("accuracy", 10_000).to_json()}
+    ) as journal:
         run(strategy, TableEngine(Table(outcomes), 4), journal)
     return (folder / "whole.jsonl").read_bytes()
 
@@ -71,7 +74,7 @@ def main() -> None:
             opened = time.perf_counter() - began
             tab.evaluate("window.slow.length = 0")
             with journal.open("ab", buffering=0) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # as a run that is going on does
+                fcntl.flock(file, fcntl.LOCK_EX)  # as a run in progress does
                 for line in lines[late:]:
                     file.write(line)
                     if b'"evaluated"' in line:
@@ -90,13 +93,13 @@ def main() -> None:
 
 
 def _served(folder: Path, journal: Path) -> str:
-    """Start the page's server, in a thread of this process, and return its address."""
-    import sys  # noqa: PLC0415  # its address is what it prints
+    """Start the page's server in a thread and return its address."""
+    import sys  # noqa: PLC0415  # the server prints its address
     from io import StringIO  # noqa: PLC0415
 
     said, before = StringIO(), sys.stderr
     sys.stderr = said
-    arguments = {"valid_size": 10_000, "browse": False}
+    arguments = {"browse": False}
     threading.Thread(
         target=serve, args=(folder, journal, Mailbox(folder / "steering")), kwargs=arguments, daemon=True
     ).start()

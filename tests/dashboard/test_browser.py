@@ -193,7 +193,10 @@ def test_learners_can_be_sorted_searched_filtered_and_compared(tmp_path: Path, t
         playwright.expect(tab.locator("tbody tr")).to_have_count(1)
         tab.get_by_label("Search").fill("")
         offered = set(tab.locator("#only option").all_inner_texts())
-        assert offered == {"all", *(text.split(" ", 1)[1] for text in tab.locator("td:nth-child(11)").all_inner_texts())}
+        assert offered == {
+            "all",
+            *(text.split(" ", 1)[1] for text in tab.locator("td:nth-child(11)").all_inner_texts()),
+        }
         tab.get_by_label("Status").select_option("selected")
         playwright.expect(tab.locator("tbody tr")).to_have_count(1)
         tab.get_by_label("Status").select_option("")

@@ -58,7 +58,9 @@ def test_a_truncated_journal_is_read_again_from_its_start(journal: bytes, tmp_pa
     assert following.account.decisions == Account.of(read(path)).decisions
 
 
-def test_a_replaced_journal_is_read_from_its_start_and_a_missing_one_reported_once(journal: bytes, tmp_path: Path) -> None:
+def test_a_replaced_journal_is_read_from_its_start_and_a_missing_one_reported_once(
+    journal: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(journal[: len(journal) // 2].rpartition(b"\n")[0] + b"\n")
     following = Following(path)
@@ -100,7 +102,9 @@ def test_a_file_that_is_no_journal_is_reported(content: bytes, tmp_path: Path) -
 def test_an_impossible_event_is_reported_and_earlier_ones_are_kept(journal: bytes, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     lines = journal.split(b"\n")
-    path.write_bytes(b"\n".join([*lines[:6], b'{"kind":"asked","learner":"nobody","size":7,"bound":null,"priority":null}', b""]))
+    path.write_bytes(
+        b"\n".join([*lines[:6], b'{"kind":"asked","learner":"nobody","size":7,"bound":null,"priority":null}', b""])
+    )
     following = Following(path)
     following.look()
     assert "cannot be followed" in following.trouble

@@ -9,7 +9,19 @@ from typing import Any
 
 import pytest
 
-from pydaub import Account, Allocation, Daub, Failure, Frugal, Journal, Measurement, Outcome, Schedule, Table, TableEngine
+from pydaub import (
+    Account,
+    Allocation,
+    Daub,
+    Failure,
+    Frugal,
+    Journal,
+    Measurement,
+    Outcome,
+    Schedule,
+    Table,
+    TableEngine,
+)
 from pydaub.records import Evaluated, Event, Scores, Steered
 from pydaub.runs.journal import read
 from pydaub.runs.loop import Steering, run
@@ -76,7 +88,9 @@ def prefixes(events: list[Event], *, held: bool) -> Any:
 
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize(("name", "stop"), [("daub", False), ("frugal", False), ("daub", True)])
-def test_after_every_line_the_page_agrees_with_the_account(tmp_path: Path, name: str, stop: bool, held: bool) -> None:
+def test_after_every_line_the_page_agrees_with_the_account(
+    tmp_path: Path, name: str, *, stop: bool, held: bool
+) -> None:
     events = journalled(tmp_path, name, stop=stop)
     assert {event.command for event in events if isinstance(event, Steered)} >= {"pause", "drop", "boost", "add"}
     states, standings = set(), set()

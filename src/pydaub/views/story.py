@@ -116,10 +116,10 @@ def _against(account: Account, spent: float, full: float | None, words: str | No
     if not full or len(account.learners) < 2:  # noqa: PLR2004  # there is nothing to compare
         return ""
     if spent > full:
-        return f", {spent / full:.1f} times the {words} of training everything"
+        return f", {spent / full:.1f} times the {words} for training everything"
     if account.state in ("finished", "stopped"):
-        return f", {100 * (1 - spent / full):.0f} % less than the {words} of training everything"
-    return f", {100 * spent / full:.0f} % of the {words} of training everything"
+        return f", {100 * (1 - spent / full):.0f} % less than the {words} for training everything"
+    return f", {100 * spent / full:.0f} % of the {words} for training everything"
 
 
 def learners(account: Account) -> dict[str, dict[str, Any]]:

@@ -36,10 +36,15 @@ function addCard(name) {
 
 function fillCard(name) {
   const learner = run.learners.get(name);
-  const score = learner.valid === null ? "" : ` · ${number(learner.valid, 3)} at ${count(learner.size)}`;
+  const score = learner.valid === null ? "" : `${number(learner.valid)} with ${count(learner.size)} rows`;
   const card = curves.cards.get(name);
   card.title = learner.why;
-  card.replaceChildren(make("b", name), make("span", marked(learner.standing) + score), smallChart(learner));
+  card.replaceChildren(
+    make("b", name),
+    make("span", marked(learner.standing)),
+    make("span", score),
+    smallChart(learner),
+  );
 }
 
 function smallChart(learner) {

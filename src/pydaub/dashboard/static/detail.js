@@ -13,7 +13,7 @@ const detail = { learners: [], drawn: "" };
 
 function openDetail(names) {
   Object.assign(detail, { learners: names, drawn: "" });
-  byId("told-here").textContent = "";
+  byId("answer-here").textContent = "";
   byId("detail-h").textContent = names.join(", ");
   drawDetail();
   if (!byId("detail").open) byId("detail").showModal();

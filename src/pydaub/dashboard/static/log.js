@@ -45,7 +45,7 @@ function drawAudit() {
     }
     const details = make("details");
     details.open = byId("audit").querySelector("details")?.open ?? false;
-    parts.push(within(details, make("summary", `Exceptions: ${found.length}`), list));
+    parts.push(within(details, make("summary", `All exceptions: ${found.length}`), list));
   }
   byId("audit").replaceChildren(...parts);
 }

@@ -84,9 +84,9 @@ function start() {
     return;
   }
   document.body.classList.add("report");
-  const told = JSON.parse(story.textContent);
-  take(told, true);
-  drawAbout(told.about);
+  const content = JSON.parse(story.textContent);
+  take(content, true);
+  drawAbout(content.about);
 }
 
 start();

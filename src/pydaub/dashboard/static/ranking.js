@@ -132,7 +132,6 @@ function fillRow(name) {
   const row = ranking.rows.get(name);
   row.className = learner.size < run.header.full_size ? "part" : "";
   COLUMNS.slice(1).forEach(({ text }, place) => setText(row.children[place + 2], text(learner)));
-  row.lastChild.title = learner.remark;
 }
 
 function pick(name, wanted) {

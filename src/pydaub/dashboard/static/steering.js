@@ -48,7 +48,7 @@ function setBusy(now) {
 }
 
 function report(words) {
-  for (const id of ["told", "told-here"]) byId(id).textContent = words;
+  for (const id of ["answer", "answer-here"]) byId(id).textContent = words;
 }
 
 async function addLearner() {
