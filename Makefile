@@ -1,24 +1,45 @@
 # All set-up is done by the targets themselves: python3 (3.11 or later), pip and make are enough.
 PYTHON ?= python3
 BIN := .venv/bin
+CORE := .venv/.core
 READY := .venv/.ready
 PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ray weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
+.PHONY: help demo test test-slow test-lowest coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-demo: $(READY)  ## the paper's parity problem on two workers; FULL=1 for the paper's size
+demo: $(if $(wildcard $(READY)),$(READY),$(CORE))  ## the paper's parity problem on two workers; FULL=1 for the paper's size
 	$(BIN)/pydaub demo $(if $(FULL),--full)
 
-test: $(READY) weka browser  ## every test, doctests and documentation included
-	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+test: $(READY) weka browser  ## every test that is not slow by nature, doctests and documentation included
+	$(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
-test-ray: $(READY)  ## the tests of Ray, on a real cluster of several nodes on this machine: some minutes
-	PYDAUB_RAY_TESTS=1 $(BIN)/pytest -k ray tests/engines/test_ray.py tests/contracts/test_engines.py $(PYTEST_ARGS)
+# Ray and a JVM crash in one process, and tests that limit memory should not share the machine's memory with others, so
+# each of these kinds has a pytest of its own.
+SLOW := weka,browser,processes,random memory ray
+
+test-slow: $(READY) weka browser  ## the tests that are slow by nature, with more random cases; KIND=ray for one kind
+	@status=0; for kinds in $(or $(KIND),$(SLOW)); do \
+	  case $$kinds in ray|memory) workers=0;; *) workers=auto;; esac; \
+	  (set -x; $(BIN)/pytest --slow $$kinds --hypothesis-profile thorough -n $$workers --dist worksteal $(PYTEST_ARGS)) || status=1; \
+	done; exit $$status
+
+# Newer versions of a dependency's own dependencies may warn about how old it is. Ray and WEKA are left out; pyarrow 17
+# installs a package named `benchmarks`, which hides ours.
+LOWEST := .venv-lowest/bin/python
+test-lowest:  ## the tests with the lowest versions that pyproject.toml allows (needs uv)
+	uv venv -q --clear --python $(PYTHON) .venv-lowest
+	uv pip install -q --python $(LOWEST) --resolution lowest-direct -r pyproject.toml --extra boost --extra dashboard --extra plot --extra rules \
+	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|polars|pytest|pytest-xdist)==[^ ]*' requirements.lock)
+	uv pip install -q --python $(LOWEST) --no-deps --no-build-isolation -e .
+	$(LOWEST) -m pytest -n auto -o filterwarnings=default --disable-warnings --doctest-ignore-import-errors --ignore tests/learners/weka --ignore tests/lcdb $(PYTEST_ARGS)
+
+coverage: $(READY) weka browser  ## the lines that `make test` does not run
+	$(BIN)/pytest -n auto --cov $(PYTEST_ARGS)
 
 # Java and WEKA, which its tests need. Only root installs them unasked: on a person's machine, or where it fails, those
 # tests are skipped and say what to do.
@@ -39,8 +60,17 @@ browser:
 
 check: format-check lint types layers test  ## what a change must pass, in this order
 
+# The page's JavaScript, CSS and HTML. Prettier needs Node.js, which nothing else here needs.
+PRETTIER := npx --yes prettier@3.9.10 --print-width 120
+define prettier
+@if ! command -v npx >/dev/null 2>&1; then echo "prettier skipped: it needs npx, which comes with Node.js"; \
+elif ! $(PRETTIER) --version >/dev/null 2>&1; then echo "prettier skipped: npx could not download it"; \
+else set -x; $(PRETTIER) $(1) src/pydaub/dashboard/static; fi
+endef
+
 format-check: $(READY)
 	$(BIN)/ruff format --check .
+	$(call prettier,--check)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -54,6 +84,7 @@ layers: $(READY)
 format: $(READY)  ## put the code in form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(call prettier,--write)
 
 paper: $(READY) weka  ## the paper's experiments: the small version anew, and docs/results.md; LARGE=1 for the paper's sizes
 	$(BIN)/python experiments/paper.py $(if $(LARGE),--large --yes)
@@ -75,22 +106,33 @@ bench: $(READY)  ## figures, not tests; takes some minutes
 hooks: $(READY)  ## run the checks before every commit
 	$(BIN)/pre-commit install
 
-lock: pyproject.toml  ## write requirements.lock anew (needs uv)
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade -o requirements.lock
+# The demo's lock holds the same versions as the other.
+COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+lock: pyproject.toml  ## write requirements.lock and requirements-demo.lock anew (needs uv)
+	$(COMPILE) --extra dev --upgrade -o requirements.lock
+	$(COMPILE) --extra build --upgrade --constraint requirements.lock -o requirements-demo.lock
 
-# Uses uv where it is on the PATH, since it is ten times faster; else the environment's own pip, or, where
-# Python came without ensurepip, the pip that is outside of it.
-$(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pydaub needs Python 3.11 or later: make PYTHON=python3.12 ..." >&2; exit 1; }
+# Install a lock file and pydaub itself into .venv. Uses uv where it is on the PATH, since it is ten times faster; else
+# the environment's own pip, or, where Python came without ensurepip, the pip that is outside of it.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pydaub needs Python 3.11 or later: make PYTHON=python3.12 ..." >&2; exit 1; }
+@set -e; \
+if command -v uv >/dev/null 2>&1; then create="uv venv -q --python $(PYTHON)"; install="uv pip install -q --python $(BIN)/python"; \
+elif $(PYTHON) -c 'import ensurepip' 2>/dev/null; then create="$(PYTHON) -m venv"; install="$(BIN)/python -m pip install -q --disable-pip-version-check"; \
+else create="$(PYTHON) -m venv --without-pip"; install="$(PYTHON) -m pip --python $(BIN)/python install -q"; fi; \
+set -x; [ -x $(BIN)/python ] || $$create .venv; \
+$$install --require-hashes -r $(1); $$install --no-deps --no-build-isolation -e .
+touch $@
+endef
+
+# The environment has two stages: what the demo needs, and everything. The second adds to the first.
+$(CORE): requirements-demo.lock pyproject.toml
 	rm -rf .venv
-	@if command -v uv >/dev/null 2>&1; then \
-	  set -x; uv venv -q --python $(PYTHON) .venv && uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock && uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .; \
-	elif $(PYTHON) -c 'import ensurepip' 2>/dev/null; then \
-	  set -x; $(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .; \
-	else \
-	  set -x; $(PYTHON) -m venv --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -q --require-hashes -r requirements.lock && $(PYTHON) -m pip --python $(BIN)/python install -q --no-deps --no-build-isolation -e .; \
-	fi
-	touch $@
+	$(call install,requirements-demo.lock)
+
+$(READY): requirements.lock pyproject.toml
+	@[ -e $(CORE) ] && [ ! -e $@ ] || rm -rf .venv
+	$(call install,requirements.lock)
 
 clean:
-	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .venv-lowest .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

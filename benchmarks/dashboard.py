@@ -1,9 +1,9 @@
-"""The live page with many learners in a real browser: how soon it is drawn, and what each update costs.
+"""Measure the live page with many learners in a real browser: time until it is drawn, and cost of each update.
 
     python benchmarks/dashboard.py [--learners 1000] [--sizes 12] [--chromium PATH] [--picture FILE.png]
 
-The journal of a run on random curves is written first. The page opens on all but its last events; these follow one
-by one, ten a second, as from a run that is going on. Needs Playwright and Chromium.
+The journal of a run on random curves is written beforehand. All but its last events are there when the page is opened;
+the others are appended ten per second, as a running search would do. Needs Playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import fcntl
 import random
 import shutil
 import statistics
+import sys
 import tempfile
 import threading
 import time
+from io import StringIO
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -32,7 +34,7 @@ BUSY = """() => { window.slow = []; new PerformanceObserver((list) => { for (con
 
 
 def journalled(folder: Path, learners: int, sizes: int) -> bytes:
-    """Return the journal of a run in which most learners get most sizes."""
+    """Return the journal of a run in which every learner gets every size."""
     rng = random.Random(0)
     schedule = Schedule(tuple(500 * 2**place for place in range(sizes)))
     outcomes = {}
@@ -41,20 +43,18 @@ def journalled(folder: Path, learners: int, sizes: int) -> bytes:
             valid = 0.5 + 0.03 * place + rng.gauss(0, 0.002)
             outcomes[Allocation(f"learner-{number}", size)] = Measurement(1.0, valid, size / 1e4)
     strategy = Elimination(Table(outcomes).learners, schedule)
-    with Journal(
-        folder / "whole.jsonl", {**strategy.settings, "scores": Scores("accuracy", 10_000).to_json()}
-    ) as journal:
+    with Journal(folder / "whole.jsonl", {**strategy.settings, "scores": Scores("accuracy", 10_000).to_json()}) as journal:
         run(strategy, TableEngine(Table(outcomes), 4), journal)
     return (folder / "whole.jsonl").read_bytes()
 
 
 def main() -> None:
-    """Print the figures."""
+    """Run the benchmark and print its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--learners", type=int, default=1000)
-    parser.add_argument("--sizes", type=int, default=12)
-    parser.add_argument("--chromium", default=shutil.which("chromium"))
-    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--learners", type=int, default=1000, help="number of learners (default: 1000)")
+    parser.add_argument("--sizes", type=int, default=12, help="sizes for each learner (default: 12)")
+    parser.add_argument("--chromium", default=shutil.which("chromium"), help="path of the browser")
+    parser.add_argument("--picture", type=Path, help="save a screenshot here")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -74,7 +74,7 @@ def main() -> None:
             opened = time.perf_counter() - began
             tab.evaluate("window.slow.length = 0")
             with journal.open("ab", buffering=0) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # as a run in progress does
+                fcntl.flock(file, fcntl.LOCK_EX)  # as a running search does
                 for line in lines[late:]:
                     file.write(line)
                     if b'"evaluated"' in line:
@@ -87,26 +87,25 @@ def main() -> None:
             state = tab.locator("#state").inner_text()
             browser.close()
     print(f"{arguments.learners} learners, {len(lines):,} events; {state}")
-    print(f"drawn after {opened:.2f} s; {heap:.0f} MB in the page")
+    print(f"drawn after {opened:.2f} s; {heap:.0f} MB of JavaScript heap")
     longest, middle = max(slow, default=0.0), statistics.median(slow) if slow else 0.0
-    print(f"while {LATE} outcomes came: {len(slow)} tasks over 50 ms, median {middle:.0f} ms, longest {longest:.0f} ms")
+    print(
+        f"while {LATE} outcomes arrived: {len(slow)} tasks over 50 ms, median {middle:.0f} ms, longest {longest:.0f} ms"
+    )
 
 
 def _served(folder: Path, journal: Path) -> str:
-    """Start the page's server in a thread and return its address."""
-    import sys  # noqa: PLC0415  # the server prints its address
-    from io import StringIO  # noqa: PLC0415
-
-    said, before = StringIO(), sys.stderr
-    sys.stderr = said
+    """Start the server of the page in a thread and return its address, which it prints to standard error."""
+    printed, before = StringIO(), sys.stderr
+    sys.stderr = printed
     arguments = {"browse": False}
     threading.Thread(
         target=serve, args=(folder, journal, Mailbox(folder / "steering")), kwargs=arguments, daemon=True
     ).start()
-    while "http" not in said.getvalue():
+    while "http" not in printed.getvalue():
         time.sleep(0.01)
     sys.stderr = before
-    return said.getvalue().split("The page: ")[1].strip()
+    return "http" + printed.getvalue().split("http")[1].split()[0]
 
 
 if __name__ == "__main__":

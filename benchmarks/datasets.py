@@ -1,11 +1,11 @@
-"""DAUB against training every learner on all rows: speed-up and loss, on the same machine in one run.
+"""Compare DAUB with training every learner on all rows: speed-up and loss.
 
     python benchmarks/datasets.py FILE.parquet [FILE.parquet ...] [--target target] [--timeout 60] [--jobs 2]
     python benchmarks/datasets.py parity --target parity --learners weka --fraction 0.5
 
 Both strategies see the same outcomes: an allocation that both ask for is trained once and counted for both. A training
-that takes longer than the timeout fails, and counts with the time that it took. Files with fewer than 20,000 rows are
-passed over. Results are printed as they come, and kept in --out, so that a run that was killed goes on.
+that takes longer than the timeout fails and counts with the time it took. Files with fewer than 20,000 rows are
+skipped. Each result is printed at once and stored in --out, so a killed benchmark continues where it stopped.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
-from pydaub.runs.selection import settings_of
+from pydaub.runs.plan import Plan
 
-LEAST = 20_000
+LEAST = 20_000  # rows
 
 
 def compared(path: str, arguments: argparse.Namespace) -> dict[str, Result] | None:
-    """Run every strategy on a file; return their results."""
+    """Run both strategies on a file and return their results, or None if the file has too few rows."""
     data = load(path, arguments.target, split=Split(fraction=arguments.fraction))
     if data.full_size + data.valid_size < LEAST:
         return None
@@ -40,7 +40,7 @@ def compared(path: str, arguments: argparse.Namespace) -> dict[str, Result] | No
         task = Task(data, learners, scoring=scoring, metrics=False, reuse=False)
         folder = arguments.out / Path(path).stem / name
         folder.mkdir(parents=True, exist_ok=True)
-        with Journal(folder / "journal.jsonl", settings_of(task, strategy)) as journal:
+        with Journal(folder / "journal.jsonl", Plan(task, strategy).settings) as journal:
             results[name] = run(strategy, ProcessEngine(task, arguments.jobs, folder, limits), journal, known=known)
         known.update({step.allocation: step.outcome for step in results[name].steps})
         known.update(results[name].speculated)
@@ -48,16 +48,16 @@ def compared(path: str, arguments: argparse.Namespace) -> dict[str, Result] | No
 
 
 def main() -> None:
-    """Print a line for each file."""
+    """Print one line for each file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--target", default="target")
-    parser.add_argument("--learners", default="sklearn")
-    parser.add_argument("--fraction", type=float, default=0.3)
-    parser.add_argument("--timeout", type=float, default=60.0)
-    parser.add_argument("--memory", type=int, default=6 * 10**9)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("datasets-benchmark"))
+    parser.add_argument("files", nargs="+", help="data files, or the name of a built-in problem such as parity")
+    parser.add_argument("--target", default="target", help="column to predict (default: target)")
+    parser.add_argument("--learners", default="sklearn", help="portfolio or names (default: sklearn)")
+    parser.add_argument("--fraction", type=float, default=0.3, help="share of validation rows (default: 0.3)")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one training (default: 60)")
+    parser.add_argument("--memory", type=int, default=6 * 10**9, help="bytes for one training (default: 6 GB)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of workers (default: 2)")
+    parser.add_argument("--out", type=Path, default=Path("datasets-benchmark"), help="folder for the journals")
     arguments = parser.parse_args()
     print("| data | rows | learners (failed) | full s | daub s | speed-up | best on all rows | selected | loss |")
     print("|---|--:|--:|--:|--:|--:|---|---|--:|", flush=True)

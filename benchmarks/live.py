@@ -1,13 +1,15 @@
-"""Every strategy, and scikit-learn's halving search, on the same learners and rows: real training, wall time and loss.
+"""Compare every strategy and scikit-learn's halving search on real training: wall time and loss.
 
     python benchmarks/live.py FILE.parquet [FILE.parquet ...] [--target target] [--jobs 2] [--timeout 60]
 
-Each has the machine for itself, with as many workers, and nothing is taken over from another. `full` comes first: its
-scores on all rows are what losses are measured by, and its wall time is what the others are compared with. A learner
-that ends by the timeout counts with that time and cannot be selected; scikit-learn's search knows no such limit. Its
-learners are those of the portfolio, with as many threads and the same seed; it draws its samples itself, scores on a
-sample of the validation rows as well, and its selected learner counts with the score that `full` has measured for it;
-if `full` has none, its loss is not known. It trains the selected learner on all rows in the end, as the others have.
+All methods get the same learners, rows and number of workers. They run one after the other and share no results. `full`
+comes first: losses are measured against its scores on all rows, and speed-ups against its wall time. A learner that
+reaches the timeout counts with that time and cannot be selected.
+
+scikit-learn's search has no timeout. It gets the same learners, with the same threads and seed, but draws its own
+samples and scores on samples of the validation rows. The learner it selects counts with the score that `full` measured
+for it; if `full` has none, the loss is not known. Its time includes training the selected learner on all rows, which
+the others do as well.
 """
 
 from __future__ import annotations
@@ -22,35 +24,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401  # it must be asked for
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401  # scikit-learn requires this import
 from sklearn.model_selection import HalvingRandomSearchCV, PredefinedSplit
 from sklearn.pipeline import Pipeline
 
 from pydaub import STRATEGIES, Allocation, Measurement, run
+from pydaub.algorithm.strategies import make_strategy
 from pydaub.data import Split, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task, changed_parameters
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
-from pydaub.runs.selection import schedule_for, strategy_for
+from pydaub.runs.plan import Sizes, scores_of
 
 if TYPE_CHECKING:
     from pydaub import Result
 
-# By its default the search begins with a handful of rows; with "exhaust" so that its last round has all of them.
+# By default the search starts with a handful of rows; with "exhaust", its last round uses all of them.
 HALVING = {"HalvingRandomSearchCV": "smallest", "HalvingRandomSearchCV, exhaust": "exhaust"}
 
 
 def raced(task: Task, name: str, arguments: argparse.Namespace) -> Result:
-    """Return what a strategy did, on nothing but its own."""
-    schedule, _ = schedule_for(task.data.full_size)
+    """Run a strategy without any known outcomes."""
+    schedule, _ = Sizes().schedule(task.data.full_size)
+    strategy = make_strategy(name, tuple(task.learners), schedule, scores=scores_of(task))
     with TemporaryDirectory(prefix="pydaub-") as folder:
         engine = ProcessEngine(task, arguments.jobs, Path(folder), Limits(arguments.timeout, arguments.memory))
-        return run(strategy_for(name, task, schedule), engine)
+        return run(strategy, engine)
 
 
 def halved(task: Task, min_resources: str, jobs: int) -> str:
-    """Return the learner that scikit-learn's search selects, after it has trained it on all rows."""
+    """Run scikit-learn's search, train the selected learner on all rows, and return its name."""
     train, valid = task.data.train(task.data.full_size), task.data.valid()
     estimators = {name: _ready(learner.estimator) for name, learner in task.learners.items()}
     rows = pd.concat([train.X, valid.X]) if isinstance(train.X, pd.DataFrame) else np.vstack([train.X, valid.X])
@@ -67,7 +71,7 @@ def halved(task: Task, min_resources: str, jobs: int) -> str:
         n_jobs=jobs,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # learners that fail on a sample without some class
+        warnings.simplefilter("ignore")  # learners that fail if a class is missing in a sample
         search.fit(rows, np.concatenate([train.y, valid.y]))
     best = search.best_params_["learner"]
     clone(best).fit(train.X, train.y)
@@ -75,12 +79,12 @@ def halved(task: Task, min_resources: str, jobs: int) -> str:
 
 
 def _ready(estimator: BaseEstimator) -> BaseEstimator:
-    """Return the estimator with the seed and the threads that pydaub gives it."""
+    """Return a copy of the estimator with the seed and the number of threads that pydaub sets."""
     return clone(estimator).set_params(**changed_parameters(estimator, 0, 1))
 
 
 def compared(path: str, arguments: argparse.Namespace) -> None:
-    """Print a line for each way to select."""
+    """Print one line for each method."""
     data = load(path, arguments.target, split=Split(fraction=arguments.fraction))
     learners = portfolio(arguments.learners, data.schema)
     scoring = "accuracy" if data.schema.task == "classification" else "r2"
@@ -113,15 +117,15 @@ def compared(path: str, arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Print a table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--target", default="target")
-    parser.add_argument("--learners", default="sklearn")
-    parser.add_argument("--fraction", type=float, default=0.3)
-    parser.add_argument("--timeout", type=float, default=60.0)
-    parser.add_argument("--memory", type=int, default=6 * 10**9)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("files", nargs="+", help="data files")
+    parser.add_argument("--target", default="target", help="column to predict (default: target)")
+    parser.add_argument("--learners", default="sklearn", help="portfolio or names (default: sklearn)")
+    parser.add_argument("--fraction", type=float, default=0.3, help="share of validation rows (default: 0.3)")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one training (default: 60)")
+    parser.add_argument("--memory", type=int, default=6 * 10**9, help="bytes for one training (default: 6 GB)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of workers (default: 2)")
     arguments = parser.parse_args()
     print("| data | rows to train | selected by | trainings | wall s | speed-up | selected | loss |")
     print("|---|--:|---|--:|--:|--:|---|--:|", flush=True)

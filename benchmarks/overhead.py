@@ -1,11 +1,11 @@
-"""What pydaub costs beyond the training itself, and what a second worker brings.
+"""Measure what pydaub costs beyond the training itself, and what a second worker brings.
 
-    python benchmarks/overhead.py [DATA.parquet] [--target target] [--rows 30000]
+    python benchmarks/overhead.py [DATA.parquet] [--target target] [--learners NAMES] [--repeat 3]
 
-Serial: the wall time of a whole run in one process, over the bare fits and scores that it performed, done again in a
-plain loop right after. Processes: the same run with one worker, each evaluation in a process of its own. Bootstrap:
-the time from the first submission to the end of the bootstrap with 1 and with 2 workers, in turns. Without a file,
-the parity problem. Figures that were kept are in benchmarks/README.md.
+Serial: wall time of a whole run in one process, relative to a plain loop that repeats the same fits and scores right
+afterwards. Processes: the same run with one worker, each evaluation in a separate process. Bootstrap: time from the
+first submission to the end of the bootstrap, alternately with 1 and with 2 workers. Without a file, the parity problem
+is used. Figures are kept in benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
-from pydaub import Allocation, Daub, Result, Schedule, SerialEngine, Submitted, run
+from pydaub import Account, Allocation, Daub, Result, Schedule, SerialEngine, Submitted, run
 from pydaub.data import Prepared, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task, changed_parameters, evaluate, seed_of, thread_controller
@@ -30,11 +30,11 @@ from pydaub.learners import portfolio
 if TYPE_CHECKING:
     from pydaub.records import Event
 
-DEFAULT = "sklearn,-catboost,-svm-*"  # the slowest say least about overhead
+DEFAULT = "sklearn,-catboost,-svm-*"  # the overhead would disappear in the time of the slowest
 
 
 def bare_loop(task: Task, result: Result) -> float:
-    """Return the seconds of the same fits and scores without anything around them."""
+    """Repeat the fits and scores of a run in a plain loop and return the seconds."""
     scorer = get_scorer(str(task.scoring))
     valid = task.data.valid()
     began = time.perf_counter()
@@ -51,18 +51,18 @@ def bare_loop(task: Task, result: Result) -> float:
 
 
 def serial(task: Task, schedule: Schedule) -> tuple[Result, float]:
-    """Return the run in this process and its wall time."""
+    """Run DAUB in this process; return the result and the wall time."""
     began = time.perf_counter()
     result = run(Daub(tuple(task.learners), schedule), SerialEngine(lambda a: evaluate(task, a).outcome))
     return result, time.perf_counter() - began
 
 
 def processes(task: Task, schedule: Schedule, workers: int) -> tuple[Result, float, float]:
-    """Return the run, its wall time without starting the server, and that of its bootstrap."""
+    """Run DAUB in worker processes; return the result, its wall time with the server up, and that of the bootstrap."""
     bootstrap = {Allocation(learner, size) for learner in task.learners for size in schedule.sizes[:3]}
     moments: dict[str, float] = {}
 
-    def watch(event: Event) -> None:
+    def watch(event: Event, _: Account) -> None:
         moments.setdefault("first", time.perf_counter())
         if not isinstance(event, Submitted) and getattr(event, "allocation", None) in bootstrap:
             moments["bootstrapped"] = time.perf_counter()
@@ -70,19 +70,19 @@ def processes(task: Task, schedule: Schedule, workers: int) -> tuple[Result, flo
     with TemporaryDirectory() as folder:
         engine = ProcessEngine(task, workers, Path(folder))
         engine.submit(Allocation(next(iter(task.learners)), schedule.sizes[0]))
-        engine.collect()  # the server is up
+        engine.collect()  # now the server is up
         result = run(Daub(tuple(task.learners), schedule), engine, watch=watch)
         ended = time.perf_counter()
     return result, ended - moments["first"], moments["bootstrapped"] - moments["first"]
 
 
 def main() -> None:
-    """Print both tables."""
+    """Run the benchmark and print its figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("data", nargs="?", default="parity:12000")
-    parser.add_argument("--target")
-    parser.add_argument("--learners", default=DEFAULT)
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("data", nargs="?", default="parity:12000", help="data file (default: parity:12000)")
+    parser.add_argument("--target", help="column to predict")
+    parser.add_argument("--learners", default=DEFAULT, help=f"portfolio or names (default: {DEFAULT})")
+    parser.add_argument("--repeat", type=int, default=3, help="number of repetitions (default: 3)")
     arguments = parser.parse_args()
     data: Prepared = load(arguments.data, arguments.target)
     learners = portfolio(arguments.learners, data.schema)

@@ -1,12 +1,13 @@
-"""How wall time falls with the number of workers, on the virtual clock.
+"""Measure how wall time falls with the number of workers, on a virtual clock.
 
     python benchmarks/prefetch.py [--learners 41 1000 10000] [--workers 1 4 16 64 256] [--strategy daub] [--all]
 
-On recorded curves (those that ship with pydaub, and the paper's 41 of WEKA in experiments/measured) and on synthetic
-ones of so many learners. For each number of workers: wall seconds relative to the critical path, which is what as many
-workers would need if they knew all allocations beforehand (all training time shared out evenly, or the longest single
-training, whichever is more); in brackets the seconds guessed in vain, relative to those asked for. The clock is
-virtual, so these are the same on any machine; what the run itself takes, the strategy and the guesses, is real time.
+The curves are recorded ones (those that ship with pydaub, and those in experiments/measured) and synthetic ones. For
+each number of workers, the table has the wall time relative to the critical path: the time that the same number of
+workers would need if they knew all allocations beforehand (all training time divided evenly, or the longest single
+training if that is more). In brackets: seconds of guesses that were never used, relative to the seconds asked for. The
+clock is virtual, so these figures are the same on any machine. The last column, what the run itself takes, is real
+time.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SIZES = Schedule.geometric(100_000, 500, 1.5).sizes
 
 
 def recorded() -> Iterator[tuple[str, Table]]:
-    """Yield the tables of real curves."""
+    """Yield the recorded tables with their names."""
     for name in ("parity", "higgs"):
         with as_file(files("pydaub") / "recorded" / f"{name}.csv") as path:
             yield f"{name}, 25 of scikit-learn", Table.read(path)
@@ -40,7 +41,7 @@ def recorded() -> Iterator[tuple[str, Table]]:
 
 
 def synthetic(learners: int) -> Table:
-    """Return power laws with noise: asymptotes, gaps, exponents and costs all drawn by chance."""
+    """Return noisy power laws with random asymptotes, gaps, exponents and costs."""
     rng = random.Random(learners)
     outcomes = {}
     for number in range(learners):
@@ -56,10 +57,12 @@ def synthetic(learners: int) -> Table:
 def main() -> None:
     """Print one line for each table and strategy."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--learners", type=int, nargs="*", default=[41, 1000, 10_000], help="of synthetic tables")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 4, 16, 64, 256])
-    parser.add_argument("--strategy", default="daub")
-    parser.add_argument("--all", action="store_true", help="every strategy")
+    parser.add_argument(
+        "--learners", type=int, nargs="*", default=[41, 1000, 10_000], help="sizes of synthetic portfolios"
+    )
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 4, 16, 64, 256], help="numbers of workers")
+    parser.add_argument("--strategy", choices=STRATEGIES, default="daub", help="default: daub")
+    parser.add_argument("--all", action="store_true", help="compare every strategy")
     arguments = parser.parse_args()
     strategies = list(STRATEGIES) if arguments.all else [arguments.strategy]
     print("wall time / critical path (seconds guessed in vain / seconds asked for)")

@@ -1,13 +1,12 @@
-"""Preparing data that is larger than memory, beside a plain shuffle by DuckDB, Polars and pyarrow, in one run.
+"""Compare `pydaub prepare` on data larger than memory with a plain shuffle by DuckDB, Polars and pyarrow.
 
     python benchmarks/preparing.py [--rows 24000000] [--memory 500MB] [--folder FOLDER] [--only pydaub duckdb ...]
 
-A Parquet file of random rows is written first: 20 features of 32 bits and a target, 24,000,000 rows are 2 GB. Each
-contender shuffles it in a process of its own into a file of its own; wall seconds and the peak of its memory are
-printed. The others do less: they shuffle and write Parquet, without classes in proportion, types, validation rows, or
-a form that can be mapped. pyarrow has no shuffle out of core, and reads everything. Then the first bound: from the
-command to the third size of the first learners of a run on the prepared folder. DuckDB must be installed for it to
-take part: pip install duckdb.
+First, a Parquet file of random rows is written: 20 features of 32 bits and a target; 24,000,000 rows are 2 GB. Each
+tool shuffles it in a separate process into its own file; its wall time and its peak memory are printed. The other tools
+do less: they shuffle and write Parquet, without stratification, types, validation rows, or a format that can be
+memory-mapped. pyarrow cannot shuffle out of core and reads everything. Finally, `pydaub run` is started on the prepared
+folder, and the time until the first learner has a bound is printed. To include DuckDB, install it: pip install duckdb.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ from pydaub.cli import main
 try:
     main(["prepare", sys.argv[1], "--target", "y", "--out", sys.argv[2], "--memory", sys.argv[3], "--quiet"])
 except SystemExit as end:
-    assert not end.code
+    if end.code:
+        raise
 """,
     "duckdb": """
 import duckdb
@@ -61,7 +61,7 @@ pyarrow.parquet.write_table(table.take(numpy.random.default_rng(0).permutation(l
 
 
 def write(path: Path, rows: int) -> None:
-    """Write a file of random rows, of which the target can be learned."""
+    """Write a file of random rows with a target that depends on the features."""
     rng = np.random.default_rng(0)
     writer = None
     for _ in range(rows // BLOCK):
@@ -75,12 +75,12 @@ def write(path: Path, rows: int) -> None:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Run the benchmark and print its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, default=24_000_000)
-    parser.add_argument("--memory", default="500MB")
-    parser.add_argument("--folder", type=Path, help="where there is room for five times the file")
-    parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
+    parser.add_argument("--rows", type=int, default=24_000_000, help="rows of the file (default: 24,000,000)")
+    parser.add_argument("--memory", default="500MB", help="memory limit, where a tool has one (default: 500MB)")
+    parser.add_argument("--folder", type=Path, help="folder with room for five times the file")
+    parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="tools to run")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
@@ -94,7 +94,7 @@ def main() -> None:
             out = folder / f"{contender}.out"
             code = f"{PEAK}{CONTENDERS[contender]}\nprint(peak())"
             began = time.perf_counter()
-            done = subprocess.run(  # noqa: S603  # ourselves
+            done = subprocess.run(  # noqa: S603  # our own interpreter and code
                 [sys.executable, "-c", code, str(source), str(out), arguments.memory],
                 capture_output=True,
                 text=True,
@@ -108,14 +108,14 @@ def main() -> None:
             if contender != "pydaub":
                 shutil.rmtree(out, ignore_errors=True) if out.is_dir() else out.unlink(missing_ok=True)
         if (folder / "pydaub.out").exists():
-            print(f"the first bound after {first_bound(folder / 'pydaub.out', folder / 'run'):.1f} s")
+            print(f"first bound after {first_bound(folder / 'pydaub.out', folder / 'run'):.1f} s")
 
 
 def first_bound(prepared: Path, run: Path) -> float:
-    """Return how long it takes from the command to the first learner with a bound."""
+    """Start a run and return the seconds until the first learner has a bound."""
     options = ["--learners", "tree-depth-5,naive-bayes-gaussian,sgd-logistic", "--jobs", "1", "--quiet", "--no-metrics"]
     began = time.perf_counter()
-    process = subprocess.Popen(  # noqa: S603  # ourselves
+    process = subprocess.Popen(  # noqa: S603  # our own interpreter and code
         [sys.executable, "-m", "pydaub", "run", str(prepared), *options, "--out", str(run)],
         stdout=subprocess.DEVNULL,
     )

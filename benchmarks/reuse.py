@@ -1,9 +1,9 @@
-"""What learners save by starting from what they learned on the smaller sample.
+"""Measure what learners save by starting from what they learned on the smaller sample.
 
     python benchmarks/reuse.py DATA.parquet [--target target]
 
-Each learner that may go on is trained on every size of the paper's schedule, from nothing and with reuse, in turns; the
-table has the seconds of all sizes together and the largest difference of a validation score.
+Each learner that supports it is trained on every size of the paper's schedule, alternately from scratch and with reuse.
+The table has the seconds of all sizes together and the largest difference between validation scores.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from pydaub.learners import portfolio
 
 
 class Kept:
-    """A memory in a dictionary."""
+    """Memory of what learners have learned, in a dictionary."""
 
     def __init__(self) -> None:
         self.learned: dict[Allocation, Any] = {}
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
-        """Return what was kept last, as sizes come in order."""
+        """Return the size and the state that were kept last for this learner."""
         kept = [each for each in self.learned if each.learner == allocation.learner]
         return (kept[-1].size, self.learned[kept[-1]]) if kept else None
 
-    def keep(self, allocation: Allocation, learned: Any) -> None:  # noqa: ANN401
-        """Keep it."""
+    def keep(self, allocation: Allocation, learned: Any) -> None:  # noqa: ANN401  # any learner's state
+        """Store what was learned."""
         self.learned[allocation] = learned
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("data")
-    parser.add_argument("--target", default="target")
+    parser.add_argument("data", help="data file")
+    parser.add_argument("--target", default="target", help="column to predict (default: target)")
     arguments = parser.parse_args()
     data = load(arguments.data, arguments.target)
     schedule = Schedule.geometric(data.full_size)
@@ -50,7 +50,7 @@ def main() -> None:
     task = Task(data, learners, scoring=scoring, metrics=False)
     print(f"{data.full_size:,} rows of {arguments.data}, sizes {schedule.sizes}")
     print(
-        "| learner | from nothing | with reuse | times faster | largest difference of a score |\n|---|--:|--:|--:|--:|"
+        "| learner | from scratch | with reuse | times faster | largest difference of a score |\n|---|--:|--:|--:|--:|"
     )
     for name in learners:
         seconds: dict[bool, float] = {True: 0.0, False: 0.0}

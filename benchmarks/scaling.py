@@ -1,11 +1,11 @@
-"""How ask and tell scale with the number of learners, and what a whole replay costs.
+"""Measure how `ask` and `tell` scale with the number of learners, and what a whole replay costs.
 
     python benchmarks/scaling.py [--learners 100000] [--sizes 12]
 
-For each strategy: microseconds for one ask and tell together, with a hundredth, a tenth and all of the learners, and
-with all of them for one pair in a thousand (p99.9) and the slowest; then the microseconds of a step of a whole replay
-through `run` on the table engine, with one worker and all learners, and with 64 workers and a tenth of them. Random
-curves of a fixed seed. Figures that were kept are in benchmarks/README.md.
+For each strategy: microseconds for one `ask` and one `tell` together, with a hundredth, a tenth and all of the
+learners; with all learners also the 99.9th percentile and the slowest pair. Then the microseconds for one step of a
+whole replay through `run` on the table engine, with one worker and all learners, and with 64 workers and a tenth of the
+learners. The curves are random with a fixed seed. Figures are kept in benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydaub import STRATEGIES, Allocation, Measurement, Outcome, Schedule, Strat
 
 
 def random_table(learners: int, schedule: Schedule, seed: int = 2016) -> Table:
-    """Return curves of the form end - gap / (1 + size / knee), with a little noise."""
+    """Return curves of the form end - gap / (1 + size / knee), with some noise."""
     rng = random.Random(seed)
     outcomes: dict[Allocation, Outcome] = {}
     for i in range(learners):
@@ -33,7 +33,7 @@ def random_table(learners: int, schedule: Schedule, seed: int = 2016) -> Table:
 
 
 def timed_pairs(strategy: Strategy, table: Table) -> list[float]:
-    """Return the seconds of each ask and tell together, without what lies between them."""
+    """Return the seconds of each `ask` and `tell` together, without the lookup between them."""
     seconds: list[float] = []
     clock = time.perf_counter
     while True:
@@ -49,7 +49,7 @@ def timed_pairs(strategy: Strategy, table: Table) -> list[float]:
 
 
 def microseconds_in_run(kind: type[Strategy], table: Table, schedule: Schedule, workers: int) -> tuple[float, int]:
-    """Return what a step of a whole replay costs, garbage collection included, and the number of steps."""
+    """Return the microseconds for one step of a replay, garbage collection included, and the number of steps."""
     strategy = kind(table.learners, schedule)
     gc.enable()
     start = time.perf_counter()
@@ -62,8 +62,8 @@ def microseconds_in_run(kind: type[Strategy], table: Table, schedule: Schedule, 
 def main() -> None:
     """Print one line for each strategy."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--learners", type=int, default=100_000)
-    parser.add_argument("--sizes", type=int, default=12)
+    parser.add_argument("--learners", type=int, default=100_000, help="most learners (default: 100,000)")
+    parser.add_argument("--sizes", type=int, default=12, help="sizes for each learner (default: 12)")
     arguments = parser.parse_args()
     schedule = Schedule(tuple(500 * 2**k for k in range(arguments.sizes)))
     counts = [arguments.learners // 100, arguments.learners // 10, arguments.learners]
@@ -71,8 +71,8 @@ def main() -> None:
     heads = (*(f"{count:,}" for count in counts), "p99.9", "slowest", "in run()", "steps", "64 workers")
     print(f"{'strategy':<12}" + "".join(f"{head:>11}" for head in heads))
     tables = {count: random_table(count, schedule) for count in counts}
-    gc.freeze()  # the tables are not what is measured
-    gc.disable()  # nor are its pauses, apart from the last columns
+    gc.freeze()  # keep the tables out of garbage collection
+    gc.disable()  # its pauses count in the last columns only
     for name, kind in STRATEGIES.items():
         means = []
         for table in tables.values():

@@ -1,8 +1,8 @@
-"""The accuracy claim on measured curves: what DAUB's choice loses against the best learner at N, over the seeds.
+"""The accuracy claim on measured curves: what DAUB's choice loses against the best learner at N, over several seeds.
 
     python experiments/accuracy.py [--measured FOLDER]
 
-The paper's claim is a loss of 0.4 % on average at 16 times the speed.
+The paper claims a loss of 0.4 % on average at 16 times the speed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from replays import Curves, Replay
 
 PAPER: Final = "0.4 % at 16x, from 0.0 % to 1.1 % and 7x to 31x, one run on each of six data sets"
-ENOUGH: Final = 5  # seeds that make a claim
+ENOUGH: Final = 5  # seeds needed for a claim
 
 
 def accuracy(tables: Iterable[Curves]) -> str:
-    """Return loss and speed-up with their spread, for each data set and on average, and those of other strategies."""
+    """Return tables of loss and speed-up over the seeds: by data set, and for other strategies on the same curves."""
     groups = grouped(tables)
     parts = [f"The paper: {PAPER}."]
     for portfolio in dict.fromkeys(portfolio for _, portfolio in groups):
@@ -37,7 +37,9 @@ def accuracy(tables: Iterable[Curves]) -> str:
         f"{seeds[0].about['title']} ({portfolio})" for (_, portfolio), seeds in groups.items() if len(seeds) < ENOUGH
     ]
     if single:
-        parts.append(f"Measured with fewer than {ENOUGH} seeds, so in Table 2 only: {', '.join(single)}.")
+        parts.append(
+            f"In Table 2 only, because they were measured with fewer than {ENOUGH} seeds: {', '.join(single)}."
+        )
     return "\n\n".join(parts)
 
 
@@ -91,23 +93,23 @@ def _by_strategy(groups: Sequence[Sequence[Curves]]) -> str:
 
 
 def _verdict(of_methods: Mapping[str, Averages]) -> str:
-    """Say plainly whether DAUB pays on these curves, and what is better."""
+    """State whether DAUB pays off on these curves, and which strategies are better."""
     daub = of_methods["daub"]
     pays = (
         f"DAUB is {daub.geometric:.1f} times as fast as training everything, by the geometric mean."
         if daub.geometric > 1
-        else "**DAUB does not pay here: it takes longer than training everything on so few rows.**"
+        else "**DAUB does not pay off here: with so few rows it takes longer than training everything.**"
     )
     better = [
         f"`{method}`"
         for method, each in of_methods.items()
         if each.loss <= daub.loss and each.geometric >= daub.geometric and not method.startswith("daub")
     ]
-    return pays + (f" Both faster and with less loss: {', '.join(better)}." if better else "")
+    return pays + (f" Faster and with less loss: {', '.join(better)}." if better else "")
 
 
 class Averages(NamedTuple):
-    """Each data set counts once."""
+    """Averages of one strategy over data sets, each counted once."""
 
     loss: float
     worst: float

@@ -1,11 +1,11 @@
-"""How well the paper's assumptions hold on measured curves, and how often DAUB's bounds are valid.
+"""How often the paper's assumptions hold on measured curves, and how often DAUB's bounds are valid.
 
     python experiments/assumptions.py [--measured FOLDER]
 
-A curve is judged where it has at least three points. It is monotone if no score is below the one before, and has
-diminishing returns if no gain a row is above the one before (Definition 6). A bound is valid (Definition 4) if it is at
-least what the learner has at N; each point from the third on gives one. A score is measured on finitely many rows:
-"within noise" lets it be off by two standard errors of a proportion near one half.
+Curves with at least three points are judged. A curve is monotone if no score is below the one before, and has
+diminishing returns if no gain per row is above the one before (Definition 6). A bound is valid (Definition 4) if it is
+at least the score of the learner at N; each point from the third on gives one bound. Scores are measured on a finite
+number of rows: "within noise" allows two standard errors of a proportion near one half.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ if TYPE_CHECKING:
 
     from pydaub.algorithm.curve import Curve
 
-BEST: Final = 8  # learners at N; the paper's DAUB gives most rows to as many
+BEST: Final = 8  # best learners at N, counted separately; the paper's DAUB gives most rows to eight
 HEADER: Final = (
     "Data set", "Portfolio", "Curves", "Monotone", "within noise", "Diminishing returns", "within noise",
-    "both, the best eight", "Bounds valid", "within noise", "without f^T", "within noise",
+    "both, best eight", "Bounds valid", "within noise", "without f^T", "within noise",
 )  # fmt: skip
 
 
 def assumptions(tables: Iterable[Curves]) -> str:
-    """Return the shares for each data set and portfolio, all seeds together."""
+    """Return a table of shares for each data set and portfolio, over all seeds."""
     rows, total = [], Count()
     for (_, portfolio), seeds in grouped(tables).items():
         count = Count()
         for one in seeds:
             count.add(one)
         total.join(count)
-        rows.append((seeds[0].about["title"], portfolio, *count.told()))
-    rows.append(("**all**", "", *total.told()))
+        rows.append((seeds[0].about["title"], portfolio, *count.shares()))
+    rows.append(("**all**", "", *total.shares()))
     return markdown(HEADER, rows, left=2)
 
 
 class Count:
-    """How often what held, of how many."""
+    """Counts of curves and bounds for which an assumption held."""
 
     def __init__(self) -> None:
         self.curves = 0
         self.held = [0, 0, 0, 0]  # monotone, within noise, diminishing, within noise
-        self.best = [0, 0]  # both within noise, of how many
+        self.best = [0, 0]  # both within noise, and the number judged
         self.bounds = 0
         self.valid = [0, 0, 0, 0]  # with f^T, within noise, without, within noise
 
     def add(self, one: Curves) -> None:
-        """Judge every curve of a table."""
+        """Judge every curve of a table and count the results."""
         tolerance = noise(one.about["valid_rows"], [0.0])
         best = set(list(one.scores)[:BEST])
         for learner in one.table.learners:
@@ -82,26 +82,29 @@ class Count:
             self.valid = [count + holds for count, holds in zip(self.valid, valid, strict=True)]
 
     def join(self, other: Count) -> None:
-        """Take in what was counted elsewhere."""
+        """Add the counts of another object."""
         self.curves += other.curves
         self.bounds += other.bounds
         for mine, others in ((self.held, other.held), (self.best, other.best), (self.valid, other.valid)):
             mine[:] = [a + b for a, b in zip(mine, others, strict=True)]
 
-    def told(self) -> tuple[str, ...]:
-        """Return the shares in percent."""
+    def shares(self) -> tuple[str, ...]:
+        """Return the counts as percentages."""
         held = [_share(count, self.curves) for count in self.held]
         return (str(self.curves), *held, _share(*self.best), *(_share(count, self.bounds) for count in self.valid))
 
 
 def monotone(curve: Curve, allowed: float) -> bool:
-    """Whether no score is below the one before, give or take."""
+    """Return whether no score is below the one before by more than `allowed`."""
     scores = [point.valid_score for point in curve.measurements]
     return all(later >= earlier - allowed for earlier, later in pairwise(scores))
 
 
 def diminishing(curve: Curve, allowed: float) -> bool:
-    """Whether no point lies above the line through the two before it, give or take; a falling line is a level one."""
+    """Return whether no point lies above the line through the two before it by more than `allowed`.
+
+    A falling line is replaced by a level one.
+    """
     points = list(zip(curve.sizes, (point.valid_score for point in curve.measurements), strict=True))
     return all(
         third[1]

@@ -1,4 +1,4 @@
-"""What the scripts that only read measured curves share: one option, and errors without a traceback."""
+"""Shared parts of the scripts that only read measured curves: the option --measured, and errors without a traceback."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from replays import MEASURED, Curves, all_curves, largest
 
-from pydaub import plots
 from pydaub.errors import PydaubError
+from pydaub.views import plots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,27 +23,27 @@ TABLE_1 = ("higgs", "parity")
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the option that all have."""
+    """Return a parser with the option --measured."""
     made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-    made.add_argument("--measured", type=Path, default=MEASURED, help="the folder of the tables")
+    made.add_argument("--measured", type=Path, default=MEASURED, help="folder of the measured tables")
     return made
 
 
 def shown(made: Callable[[list[Curves]], str], doc: str | None) -> None:
-    """Print what is made of the measured curves."""
+    """Print the text that a function makes of the measured curves."""
     arguments = parser(doc).parse_args()
     try:
         print(made(all_curves(arguments.measured)), flush=True)
     except PydaubError as error:
         sys.exit(str(error))
     except BrokenPipeError:
-        sys.stdout = None  # whoever read has seen enough
+        sys.stdout = None  # the reader closed the pipe
 
 
 def drawings(
     draw: Callable[[Curves, Axes], None], name: str, size: tuple[float, float], tables: Iterable[Curves], folder: Path
 ) -> list[Path]:
-    """Draw a figure for each portfolio on the data sets of Table 1; return where they are."""
+    """Draw one figure for each data set of Table 1 and each portfolio; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for one in largest(tables):
@@ -55,9 +55,9 @@ def drawings(
 
 
 def drawn(draw: Callable[[Curves, Axes], None], name: str, size: tuple[float, float], doc: str | None) -> None:
-    """Draw a figure from the measured curves, and print where it is."""
+    """Draw the figures of a script and print their paths."""
     with_out = parser(doc)
-    with_out.add_argument("--out", type=Path, default=Path(), help="the folder of the pictures")
+    with_out.add_argument("--out", type=Path, default=Path(), help="folder for the pictures")
     arguments = with_out.parse_args()
     try:
         for path in drawings(draw, name, size, all_curves(arguments.measured), arguments.out):

@@ -3,12 +3,14 @@
     python experiments/curves.py parity --learners weka
     python experiments/curves.py higgs susy --seeds 5 --timeout 60s --budget 20m --full-size 11500
 
-Data sets are those of experiments/datasets.py. Sizes come in their order, all learners on one before any gets the next,
-so that what a budget leaves out is the most costly part; it is said. Each table is one that `pydaub replay` reads, so
-that strategies can be compared on it for nothing. A learner that fails gets no larger size: the table has it failing
-there too, after as long. A table to a larger size takes over what was measured to a smaller one. Beside a table are its
-circumstances (.json) and its journal (in the folder .run): killed or out of budget, the same command goes on where it
-was.
+Data sets are those of experiments/datasets.py. All learners are measured on one size before any gets the next, so a
+budget that runs out leaves out the most expensive part, and the script reports what is missing. A learner that fails
+gets no larger size: the table records the same failure, with the same time, at all larger sizes.
+
+The result is a table that `pydaub replay` reads, so strategies can be compared on it without training. A table up to a
+larger size takes over the outcomes of a table up to a smaller one. Each table has a .json file with the data, settings,
+machine and versions, and a .run folder with its journal until it is complete: after a kill, or when the budget ran out,
+the same command continues.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 from datasets import HERE, data_set, source
 from replays import MEASURED
 
-from pydaub import PAPER_SIZES, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
+from pydaub import PAPER_SIZES, Account, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
 from pydaub.algorithm.strategies.rounds import Rounds
 from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
@@ -41,21 +43,20 @@ from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
 from pydaub.records import Evaluated, Event
-from pydaub.runs.folder import versions
 from pydaub.runs.journal import read
-from pydaub.runs.selection import settings_of
+from pydaub.runs.plan import Plan, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ALIKE: Final = ("source", "train_rows", "timeout", "memory_gb", "versions")  # what tables must share to be joined
+ALIKE: Final = ("source", "train_rows", "timeout", "memory_gb", "versions")  # must be equal to join two tables
 NOT_TRIED: Final = "not tried:"
-PARITY_ROWS: Final = 21_500  # to train, and as many to validate
+PARITY_ROWS: Final = 21_500  # for training, and the same number for validation
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """One table: which learners on which data, split by which seed, up to which size, with which limit."""
+    """One table to measure: data set, learners, seed of the split, largest size, and limits for one training."""
 
     data: str
     learners: str = "sklearn"
@@ -65,14 +66,14 @@ class Wanted:
     memory_gb: float = 6.0
 
     def load(self) -> Prepared:
-        """Return the rows, 70 % of them (half of parity's) for training."""
+        """Load the data, with 70 % of the rows (50 % for parity) for training."""
         fraction = 0.5 if self.data == "parity" else 0.3
         return load(
             source(self.data)[0], None if self.data == "parity" else "target", split=Split(fraction), seed=self.seed
         )
 
     def sizes(self, rows: int) -> tuple[int, ...]:
-        """Return the paper's sizes up to the largest that there are rows for."""
+        """Return the paper's sizes for which there are enough rows; for all of parity also its N of 21,500."""
         most = min(rows, self.full_size or rows)
         if self.data == "parity" and most >= PARITY_ROWS:
             return Schedule.listed(PARITY_ROWS, PAPER_SIZES).sizes
@@ -80,10 +81,10 @@ class Wanted:
 
 
 def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = None) -> Path:
-    """Measure a table, or go on with it, and return where it is."""
+    """Measure a table, or continue it, and return its path."""
     data = wanted.load()
     sizes = wanted.sizes(data.full_size)
-    if len(sizes) < 3:  # noqa: PLR2004  # DAUB's bootstrap
+    if len(sizes) < 3:  # noqa: PLR2004  # DAUB's bootstrap needs three sizes
         most = min(data.full_size, wanted.full_size or data.full_size)
         raise InputError(f"{wanted.data} must be measured up to at least {PAPER_SIZES[2]} rows, got {most}.")
     slug = re.sub(r"\W+", "_", wanted.learners)
@@ -100,7 +101,7 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     limits = Limits(seconds(wanted.timeout, "--timeout"), int(wanted.memory_gb * 1e9))
     progress = Progress(path.stem, len(learners) * len(sizes))
     outcomes = {allocation: outcome for table in whole for allocation, outcome in _tried(table)}
-    settings = {**settings_of(task, strategy), **{name: about[name] for name in ALIKE}}
+    settings = {**Plan(task, strategy).settings, **{name: about[name] for name in ALIKE}}
     with Journal(working / "journal.jsonl", settings) as journal:
         engine = ProcessEngine(task, jobs, working, limits)
         try:
@@ -110,12 +111,15 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     events = read(working / "journal.jsonl")
     outcomes |= {event.allocation: event.outcome for event in events if isinstance(event, Evaluated)}
     if not outcomes:
-        raise InputError(f"{path.stem} must have time for at least one training, got none. Give it more with --budget.")
+        raise InputError(f"{path.stem} must have time for at least one training, got none. Increase --budget.")
     left_out = write_table(path, tuple(learners), sizes, outcomes)
     about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out}
     about_path.write_text(json.dumps(about, indent=1) + "\n")
     if left_out:
-        print(f"{path.stem}: {left_out} of {len(learners) * len(sizes)} left out, for lack of time.", file=sys.stderr)
+        print(
+            f"{path.stem}: {left_out} of {len(learners) * len(sizes)} left out, because the budget ran out.",
+            file=sys.stderr,
+        )
     else:
         shutil.rmtree(working)
         for table in whole:
@@ -125,13 +129,13 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
 
 
 class Everything(Rounds):
-    """Every learner gets every size, in its turn: nobody is dropped, and nobody jumps."""
+    """Strategy that trains every learner on every size, smallest size first."""
 
     jumps = False
 
 
 def _whole(folder: Path, wanted: Wanted, slug: str) -> list[Path]:
-    """Return the whole tables of these learners, data and seed, the longest last."""
+    """Return the complete tables of these learners, data and seed, the longest last."""
     found = []
     for table in folder.glob(f"{wanted.data}-{slug}-*-{wanted.seed}.csv"):
         about = table.with_suffix(".json")
@@ -145,13 +149,13 @@ def _size(table: Path) -> int:
 
 
 def _alike(table: Path, about: Mapping[str, Any]) -> bool:
-    """Whether a table was measured under the same circumstances."""
+    """Return whether a table was measured with the same data, limits and versions."""
     other = json.loads(table.with_suffix(".json").read_text())
     return all(other[key] == about[key] for key in ALIKE)
 
 
 def _tried(table: Path) -> list[tuple[Allocation, Outcome]]:
-    """Return what was really measured: not the failures that stand for larger sizes."""
+    """Return the outcomes that were measured, without the failures copied to larger sizes."""
     return [
         (allocation, outcome)
         for allocation, outcome in Table.read(table).outcomes.items()
@@ -162,7 +166,7 @@ def _tried(table: Path) -> list[tuple[Allocation, Outcome]]:
 def write_table(
     path: Path, learners: tuple[str, ...], sizes: tuple[int, ...], outcomes: Mapping[Allocation, Outcome]
 ) -> int:
-    """Write what was measured, with a failure standing for all larger sizes; return how many are missing."""
+    """Write the outcomes, copy failures to all larger sizes, and return the number of missing outcomes."""
     missing = 0
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -175,24 +179,24 @@ def write_table(
                     scores = (f"{outcome.train_score:.5f}", f"{outcome.valid_score:.5f}")
                     writer.writerow([learner, size, *scores, f"{outcome.seconds:.3f}", ""])
                 elif outcome is not None:
-                    writer.writerow([learner, size, "", "", f"{outcome.seconds:.3f}", _told(outcome)])
+                    writer.writerow([learner, size, "", "", f"{outcome.seconds:.3f}", _text(outcome)])
                     failed = failed or Failure(outcome.kind, f"{NOT_TRIED} failed with {size} rows", outcome.seconds)
                 else:
                     missing += 1
     return missing
 
 
-def _told(failure: Failure) -> str:
+def _text(failure: Failure) -> str:
     return f"{failure.kind}: {' '.join(failure.message.split())[:100]}"
 
 
 class Progress:
-    """How far a table is, on standard error."""
+    """Progress of a table, printed to standard error."""
 
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total, self.done, self.begun = name, total, 0, time.monotonic()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event, _: Account) -> None:
         """Print a line for each outcome."""
         if isinstance(event, Evaluated):
             self.done += 1
@@ -207,8 +211,8 @@ class Progress:
 
 
 def circumstances(wanted: Wanted, data: Prepared, jobs: int) -> dict[str, Any]:
-    """Return what a reader must know of a table: data, settings, machine, versions, commit."""
-    told: dict[str, Any] = {
+    """Return the data, settings, machine, versions and commit of a table, for its .json file."""
+    about: dict[str, Any] = {
         "data": wanted.data,
         "title": data_set(wanted.data).title,
         "source": source(wanted.data)[1],
@@ -227,50 +231,50 @@ def circumstances(wanted: Wanted, data: Prepared, jobs: int) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
     }
     if wanted.learners == "weka":
-        from pydaub.learners.weka.jar import jar  # noqa: PLC0415  # only where WEKA takes part
+        from pydaub.learners.weka.jar import jar  # noqa: PLC0415  # needs WEKA
 
-        told["versions"] = {**told["versions"], "weka": jar().version, "java": _java()}
-    return told
+        about["versions"] = {**about["versions"], "weka": jar().version, "java": _java()}
+    return about
 
 
 def machine() -> str:
-    """Return the processor and its cores in words."""
-    listed = _output("lscpu").splitlines()
-    name = next((line.split(":", 1)[1].strip() for line in listed if line.startswith("Model name")), platform.machine())
+    """Return a description of the processor and its cores."""
+    lines = _output("lscpu").splitlines()
+    name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("Model name")), platform.machine())
     cores = _output("nproc") or "?"
     return f"{platform.system()} {platform.machine()}, {cores} cores ({name})"
 
 
 def commit() -> str:
-    """Return the commit of the code, with a plus where the library differs from it."""
+    """Return the current commit, with a plus if the library has uncommitted changes."""
     changed = _output("git", "-C", str(HERE), "status", "--porcelain", "--", "../src")
     return _output("git", "-C", str(HERE), "rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
 def _java() -> str:
-    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S607
-    return told.split('"')[1] if '"' in told else "?"
+    printed = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S607  # java from the PATH
+    return printed.split('"')[1] if '"' in printed else "?"
 
 
 def _output(*command: str) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603  # fixed commands
     except OSError:
         return ""
 
 
 def main() -> None:
-    """Measure the tables that were asked for."""
+    """Measure the requested tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", nargs="+")
-    parser.add_argument("--learners", default="sklearn")
-    parser.add_argument("--seeds", type=int, default=1, help="how many, from 0")
-    parser.add_argument("--full-size", type=int, help="the last size, if not the largest for which there are rows")
-    parser.add_argument("--timeout", default="60s", help="for one training")
-    parser.add_argument("--memory-gb", type=float, default=6.0, help="for one training")
-    parser.add_argument("--budget", help="for each table, such as 20m")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=MEASURED, help="the folder of the tables")
+    parser.add_argument("data", nargs="+", help="data sets of experiments/datasets.py")
+    parser.add_argument("--learners", default="sklearn", help="portfolio or names (default: sklearn)")
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds, from 0 on (default: 1)")
+    parser.add_argument("--full-size", type=int, help="largest size (default: the largest for which there are rows)")
+    parser.add_argument("--timeout", default="60s", help="time limit for one training (default: 60s)")
+    parser.add_argument("--memory-gb", type=float, default=6.0, help="memory limit for one training (default: 6)")
+    parser.add_argument("--budget", help="time limit for each table, such as 20m")
+    parser.add_argument("--jobs", type=int, default=2, help="number of workers (default: 2)")
+    parser.add_argument("--out", type=Path, default=MEASURED, help="folder for the tables")
     arguments = parser.parse_args()
     try:
         budget = None if arguments.budget is None else seconds(arguments.budget, "--budget")

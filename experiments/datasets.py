@@ -1,15 +1,14 @@
-"""The data sets of the paper's experiments, from the files that are published or from smaller copies of them.
+"""The data sets of the paper's experiments, from published files or from smaller copies.
 
-    python experiments/datasets.py                            # which there are, and where they come from
+    python experiments/datasets.py                            # list the data sets and where they come from
     python experiments/datasets.py susy                       # download, verify, keep
-    python experiments/datasets.py susy --file SUSY.csv.gz    # the same from a file that one has, as it is published
-    python experiments/datasets.py covtype --file openml:1596 # or as OpenML has it: from there, or its .arff, .parquet
+    python experiments/datasets.py susy --file SUSY.csv.gz    # the same from a published file that you have
+    python experiments/datasets.py covtype --file openml:1596 # or from OpenML, or its .arff or .parquet file
 
-The paper splits each data set 70/30 and trains on 38,500 rows, so that is what is kept of a larger file: 55,000 rows,
-drawn by a fixed seed, of which 70 % are 38,500. (The paper validates on all of the other 30 %, we on the 16,500 drawn.)
-A file of which the checksum is known must have it; all must have the rows, columns and classes that they should. What
-was kept names the file and its checksum.
-A download that was broken off goes on where it was.
+The paper splits each data set 70/30 and trains on 38,500 rows. So 55,000 rows are kept of a larger file, drawn with a
+fixed seed: 70 % of them are 38,500. (The paper validates on all of the other 30 %, we on the 16,500 drawn rows.) If the
+checksum of a file is known, the file must have it; every file must have the expected rows, columns and classes. The
+kept file records the name and checksum of its source. An interrupted download continues where it stopped.
 """
 
 from __future__ import annotations
@@ -36,14 +35,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HERE: Final = Path(__file__).parent
-KEPT: Final = HERE / "data"  # what was made from published files; not committed
-COPIES: Final = HERE.parent.parent / "shared" / "data"  # smaller copies, where a person has them beside the checkout
+KEPT: Final = HERE / "data"  # made from published files; not committed
+COPIES: Final = HERE.parent.parent / "shared" / "data"  # smaller copies, if there is such a folder beside the checkout
 UCI: Final = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set: the published `file`, a smaller `copy`, and how the label was made where it is not as published."""
+    """A data set of the experiments.
+
+    Parameters
+    ----------
+    name
+        Name on the command line and in file names.
+    title
+        Name in tables and figures.
+    area
+        Application area, as in the paper.
+    file
+        The published file.
+    copy
+        A smaller copy of it.
+    rule
+        How the label is defined, if it is not the published one.
+    copy_rule
+        The same for the copy, if it differs.
+    derived
+        Function that computes the label from the published one.
+    difference
+        How the copy differs from what the paper used.
+    in_paper
+        Whether the paper's experiments include it.
+    """
 
     name: str
     title: str
@@ -51,14 +74,14 @@ class DataSet:
     file: File | None = None
     copy: File | None = None
     rule: str = ""
-    copy_rule: str = ""  # where it is another
+    copy_rule: str = ""
     derived: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]] | None = None
-    difference: str = ""  # of the copy, from what the paper used
+    difference: str = ""
     in_paper: bool = True
 
 
 def _since_2002(years: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return (years >= 2002).astype(np.int64)  # noqa: PLR2004  # the median
+    return (years >= 2002).astype(np.int64)  # noqa: PLR2004  # the median year
 
 
 DATA_SETS: Final = {
@@ -166,7 +189,7 @@ def data_set(name: str) -> DataSet:
 
 
 def source(name: str, kept: Path = KEPT, copies: Path = COPIES) -> tuple[str, str]:
-    """Return what `pydaub.data.load` reads of a data set, and in words where it comes from."""
+    """Return the source for `pydaub.data.load`, and a description of where it comes from."""
     wanted = data_set(name)
     if name == "parity":
         return f"parity:{PAPER_ROWS}", "made as the paper says"
@@ -188,12 +211,12 @@ def source(name: str, kept: Path = KEPT, copies: Path = COPIES) -> tuple[str, st
 
 def _advice(wanted: DataSet, copies: Path) -> str:
     if wanted.file:
-        return f"Fetch it: python experiments/datasets.py {wanted.name}, with --file where you have {wanted.file.name}."
-    return f"Only a copy of it is known: put {wanted.copy.address if wanted.copy else 'it'} into {copies}."
+        return f"Fetch it: python experiments/datasets.py {wanted.name} (with --file if you have {wanted.file.name})."
+    return f"There is only a copy of it: put {wanted.copy.address if wanted.copy else 'it'} into {copies}."
 
 
 def present(kept: Path = KEPT, copies: Path = COPIES) -> list[str]:
-    """Return the names of the data sets that are there."""
+    """Return the names of the data sets that are available."""
     return [
         name
         for name, one in DATA_SETS.items()
@@ -204,17 +227,17 @@ def present(kept: Path = KEPT, copies: Path = COPIES) -> list[str]:
 
 
 def keep(name: str, path: str | Path, kept: Path = KEPT) -> Path:
-    """Verify a published file, or `openml:ID`, draw rows of it, and keep them; return where."""
+    """Verify a published file or `openml:ID`, draw rows from it, keep them, and return the path."""
     wanted = data_set(name)
     file = wanted.file
     if file is None:
         raise InputError(f"{name} must have a published file, got none. It has {wanted.copy and wanted.copy.address}.")
     if str(path).startswith(PREFIX):
         whole = from_openml(read(str(path)), path, file)
-        frame, rows, told = draw(whole), len(whole), str(path)
+        frame, rows, origin = draw(whole), len(whole), str(path)
     else:
         path = Path(path)
-        told = f"{path.name} with SHA-256 {checksum(path, file)}"
+        origin = f"{path.name} with SHA-256 {checksum(path, file)}"
         frame, rows = read_rows(path, file)
     if rows != file.rows:
         raise InputError(f"{path} must hold {file.rows:,} rows, got {rows:,}. Fetch it again.")
@@ -222,12 +245,12 @@ def keep(name: str, path: str | Path, kept: Path = KEPT) -> Path:
         frame[TARGET] = wanted.derived(frame[TARGET].to_numpy())
     verify(frame, replace(file, rows=len(frame)), path)
     target = kept / f"{name}.parquet"
-    _write(target, frame, {"file": told, "rows": rows})
+    _write(target, frame, {"file": origin, "rows": rows})
     return target
 
 
 def _write(path: Path, frame: pd.DataFrame, about: dict[str, Any]) -> None:
-    """Write rows with what is known of them; the file is there whole or not at all."""
+    """Write rows with metadata, atomically."""
     slim = frame.apply(_slim).reset_index(drop=True)
     table = pa.Table.from_pandas(slim, preserve_index=False)
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), "about": json.dumps(about)})
@@ -253,10 +276,10 @@ def _about(path: Path) -> dict[str, Any]:
 def main() -> None:
     """List the data sets, or fetch one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("name", nargs="?", help="a data set; without one, all are listed")
-    parser.add_argument("--file", help="the published file, where you have it; or openml:ID")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder to keep it in")
-    parser.add_argument("--copies", type=Path, default=COPIES, help="the folder with smaller copies")
+    parser.add_argument("name", nargs="?", help="data set to fetch; without a name, all are listed")
+    parser.add_argument("--file", help="the published file, if you have it, or openml:ID")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="folder to keep it in")
+    parser.add_argument("--copies", type=Path, default=COPIES, help="folder with smaller copies")
     arguments = parser.parse_args()
     try:
         if arguments.name is None:
@@ -273,7 +296,7 @@ def main() -> None:
             print(f"{keep(wanted.name, path, arguments.kept)}: verified and kept.")
         finally:
             if arguments.file is None:
-                Path(path).unlink()  # it is of no more use: kept, or not what it should be
+                Path(path).unlink()  # its rows are kept, or it was not valid
     except InputError as error:
         sys.exit(f"{error}")
 
@@ -281,11 +304,11 @@ def main() -> None:
 def _where(name: str, kept: Path, copies: Path) -> str:
     copy = DATA_SETS[name].copy
     if name in present(kept, copies) and copy and copy.rows > ROWS and not (kept / f"{name}.parquet").is_file():
-        return f"{copy.address}, a smaller copy"  # without drawing rows of it now
+        return f"{copy.address}, a smaller copy"  # without drawing rows from it now
     try:
         return source(name, kept, copies)[1]
     except InputError as error:
-        return f"not here. {error}"
+        return f"not available. {error}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Figure 1 of the paper: validation curves of the learners that lead early, and of the one that is best at N.
+"""Figure 1 of the paper: validation curves of the learners that lead early and of the one that is best at N.
 
     python experiments/figure1.py [--measured FOLDER] [--out FOLDER]
 
-One picture for each data set that Table 1 has and each portfolio.
+Draws one picture for each data set of Table 1 and each portfolio.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZE = (7.5, 4.5)
 
 
 def figure_1(one: Curves, axes: Axes) -> None:
-    """Draw the curves, the final winner's thicker."""
+    """Draw the curves, with a thicker line for the best learner at N."""
     curves = {}
     for name in one.table.learners:
         curve = one.curve(name)

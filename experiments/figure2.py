@@ -1,8 +1,8 @@
-"""Figure 2 of the paper: the rows that DAUB gives to each learner, sorted by their score at N.
+"""Figure 2 of the paper: the rows that DAUB gives to each learner, sorted by score at N.
 
     python experiments/figure2.py [--measured FOLDER] [--out FOLDER]
 
-One picture for each data set that Table 1 has and each portfolio.
+Draws one picture for each data set of Table 1 and each portfolio.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZE = (9.0, 4.8)
 
 
 def figure_2(one: Curves, axes: Axes) -> None:
-    """Draw a bar for each learner, the selected one's black; those without a score at N stand at the end."""
+    """Draw one bar for each learner, black for the selected one; learners without a score at N come last."""
     replay = one.replayed("daub")
     labels = {name: f"{name} {score:.3f}" for name, score in one.scores.items()}
     labels |= {name: f"{name} (no score)" for name in one.failed}

@@ -1,9 +1,9 @@
-"""The paper's whole evaluation with one command: measure what is missing, then write the results page.
+"""The paper's whole evaluation in one command: measure what is missing, then write the results page.
 
     python experiments/paper.py              # small: up to 4,000 rows, at most a quarter of an hour
-    python experiments/paper.py --large      # the paper's sizes, five seeds; its estimate comes first, and takes --yes
+    python experiments/paper.py --large      # the paper's sizes, five seeds; prints an estimate and needs --yes
 
-What was measured is kept: killed or stopped, the same command goes on where it was.
+Outcomes are kept: after a kill or a stop, the same command continues.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from pydaub.learners.weka.jar import obstacle
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-OVERHEAD: Final = 0.15  # seconds that a training costs besides itself
+OVERHEAD: Final = 0.15  # seconds for each training, in addition to the training itself
 SEEDS: Final = 5
 SMALL: Final = 4_000  # rows of HIGGS and PARITY
-SMALLER: Final = 2_500  # of the others, and with WEKA, which is slower
+SMALLER: Final = 2_500  # rows of the others, and with WEKA, which is slower
 SMALL_BUDGET: Final = "13m"
 
 
 def small(data: list[str], *, weka: bool) -> Iterator[Wanted]:
-    """Yield what takes about a quarter of an hour: Table 1, then Table 2, then the seeds of one data set."""
+    """Yield the tables of the small version: Table 1, then Table 2, then several seeds of one data set."""
     yield from (Wanted(name, "sklearn", 0, SMALL, "20s") for name in TABLE_1 if name in data)
     if weka:
         yield from (Wanted(name, "weka", 0, SMALLER, "10s") for name in TABLE_1 if name in data)
@@ -48,7 +48,7 @@ def small(data: list[str], *, weka: bool) -> Iterator[Wanted]:
 
 
 def large(data: list[str], *, weka: bool) -> Iterator[Wanted]:
-    """Yield everything: the paper's sizes, both portfolios, five seeds, with two minutes for a training."""
+    """Yield all tables: the paper's sizes, both portfolios, five seeds, two minutes for one training."""
     for portfolio in ("weka", "sklearn") if weka else ("sklearn",):
         for name in data:
             for seed in range(SEEDS):
@@ -56,7 +56,7 @@ def large(data: list[str], *, weka: bool) -> Iterator[Wanted]:
 
 
 def estimate(plan: Iterable[Wanted], known: list[Curves], jobs: int) -> tuple[float, list[str]]:
-    """Return about how many seconds a plan takes, by what the shipped tables took, and what they do not know."""
+    """Estimate the seconds of a plan from measured tables; return them and the parts that cannot be estimated."""
     total, unknown = 0.0, []
     for wanted in plan:
         like = [one for one in known if (one.about["data"], one.about["portfolio"]) == (wanted.data, wanted.learners)]
@@ -72,7 +72,7 @@ def estimate(plan: Iterable[Wanted], known: list[Curves], jobs: int) -> tuple[fl
 
 
 def _seconds(one: Curves, name: str, sizes: Iterable[int], limit: float) -> float:
-    """Return about how long a learner takes on these sizes, by the times of a table; it ends at the first failure."""
+    """Estimate the seconds of a learner on these sizes from a table, up to its first failure."""
     times: list[tuple[int, float]] = []
     total = 0.0
     for size in sizes:
@@ -92,11 +92,13 @@ def main() -> None:
     """Measure what is missing, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--large", action="store_true", help="the paper's sizes; takes hours")
-    parser.add_argument("--yes", action="store_true", help="begin without asking")
+    parser.add_argument("--yes", action="store_true", help="start the large version")
     parser.add_argument("--data", nargs="+", help="only these data sets")
-    parser.add_argument("--budget", help="for all training, such as 2h; the rest is left out, and said  [small: 13m]")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("build/paper"), help="the folder of tables, page and pictures")
+    parser.add_argument(
+        "--budget", help="time limit for all training, such as 2h; the rest is left out (small version: 13m)"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="number of workers (default: 2)")
+    parser.add_argument("--out", type=Path, default=Path("build/paper"), help="folder for tables, page and pictures")
     arguments = parser.parse_args()
     try:
         repeat(arguments)
@@ -105,20 +107,20 @@ def main() -> None:
 
 
 def repeat(arguments: argparse.Namespace) -> None:
-    """Do what was asked for."""
+    """Print the plan, measure its tables and write the page."""
     there = present()
     data = arguments.data or there
     if missing := [name for name in data if name not in there]:
         raise InputError(f"`--data` must be of {', '.join(there)}, got {missing[0]}.")
     plan = list((large if arguments.large else small)(data, weka=_weka()))
     about, unknown = estimate(plan, all_curves(MEASURED), arguments.jobs)
-    words = f" and nobody knows how long for {', '.join(unknown)}" if unknown else ""
+    words = f", plus an unknown time for {', '.join(unknown)}" if unknown else ""
     limit = arguments.budget or (None if arguments.large else SMALL_BUDGET)
     bounded = f"; what does not fit into {limit} is left out" if limit else ""
     minutes = f"about {about / 60:.0f} minutes on the machine of docs/results.md"
     print(f"{len(plan)} tables, {minutes}{words}{bounded}.", flush=True)
     if arguments.large and not arguments.yes:
-        print("Nothing was begun: add --yes to begin, --budget to bound it.")
+        print("Nothing was started. Add --yes to start, and --budget to limit the time.")
         return
     budget = seconds(limit, "--budget")
     until = None if budget is None else time.monotonic() + budget
@@ -126,7 +128,7 @@ def repeat(arguments: argparse.Namespace) -> None:
     for place, wanted in enumerate(plan, start=1):
         left = None if until is None else until - time.monotonic()
         if left is not None and left <= 0:
-            print(f"Out of budget: {len(plan) - place + 1} of {len(plan)} tables left out.")
+            print(f"The budget ran out: {len(plan) - place + 1} of {len(plan)} tables left out.")
             break
         begun = time.monotonic()
         try:
@@ -141,7 +143,7 @@ def repeat(arguments: argparse.Namespace) -> None:
 
 
 def _weka() -> bool:
-    """Whether WEKA can be had; if not, it is said."""
+    """Return whether WEKA is available; if not, print why."""
     if lacking := obstacle():
         print(f"Without WEKA: {lacking}")
     return not lacking

@@ -1,4 +1,4 @@
-"""A file as UCI, OpenML or LIBSVM publish it -> rows drawn of it: fetched, unpacked, read in blocks, verified."""
+"""Read files as UCI, OpenML and LIBSVM publish them: download, unpack, verify, and draw rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pydaub.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROWS: Final = 55_000  # that are kept of a file
+ROWS: Final = 55_000  # kept of a larger file
 SEED: Final = 2016
 TARGET: Final = "target"
 BLOCK: Final = 1 << 24
@@ -36,7 +36,21 @@ LIBSVM: Final = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
 @dataclass(frozen=True)
 class File:
-    """What a file must hold. `label` is the place of its label; `member` the end of a name within an archive."""
+    """A published file and its expected content.
+
+    Parameters
+    ----------
+    address
+        Its URL, or the name of a smaller copy.
+    rows, features, classes
+        Expected counts.
+    label
+        Index of the column with the label.
+    sha256
+        Known checksum.
+    member
+        End of the file's name within an archive.
+    """
 
     address: str
     rows: int
@@ -48,21 +62,21 @@ class File:
 
     @property
     def name(self) -> str:
-        """The file's name as it is published."""
+        """Name of the published file."""
         return self.address.rsplit("/", 1)[-1]
 
 
 def download(address: str, folder: Path) -> Path:
-    """Fetch a file, going on where an earlier try was broken off, and show how far it is."""
+    """Download a file, continue an interrupted download, and show the progress."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / address.rsplit("/", 1)[-1]
     if path.is_file():
         return path
     part = path.with_name(f"{path.name}.part")
     have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})  # noqa: S310
+    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})  # noqa: S310  # known addresses
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  # the addresses above
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  # known addresses
             resumed = answer.status == http.client.PARTIAL_CONTENT
             total = int(answer.headers.get("Content-Length", 0)) + (have if resumed else 0)
             with part.open("ab" if resumed else "wb") as file:
@@ -72,23 +86,26 @@ def download(address: str, folder: Path) -> Path:
         print(file=sys.stderr)
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError) and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-            if error.headers.get("Content-Range", "").endswith(f"/{have}"):  # all of it is there already
+            if error.headers.get("Content-Range", "").endswith(f"/{have}"):  # the download was complete
                 part.rename(path)
                 return path
             part.unlink()
         reason = getattr(error, "reason", None) or error
-        advice = "The same command goes on where it was; or give a file that you have with --file."
+        advice = "Run the same command again to continue, or name a file that you have with --file."
         raise InputError(f"{address} must be reachable, got: {reason}. {advice}") from None
     if total and part.stat().st_size < total:
-        raise InputError(f"{address} must be fetched whole, got {part.stat().st_size:,} of {total:,} bytes. Go on.")
+        raise InputError(
+            f"{address} must be downloaded completely, got {part.stat().st_size:,} of {total:,} bytes."
+            " Run the same command again to continue."
+        )
     part.rename(path)
     return path
 
 
 def checksum(path: Path, file: File) -> str:
-    """Return the checksum of a file, which must be the known one if it is the file that is published."""
+    """Return the checksum of a file; raise `InputError` if it has the published name but not the known checksum."""
     if not path.is_file():
-        raise InputError(f"`--file` must be the file that {file.address} gives, got no such file: {path}.")
+        raise InputError(f"`--file` must be a copy of {file.address}, got no such file: {path}.")
     with path.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     if path.name == file.name and file.sha256 not in {None, digest}:
@@ -97,7 +114,7 @@ def checksum(path: Path, file: File) -> str:
 
 
 def read_rows(path: Path, file: File) -> tuple[pd.DataFrame, int]:
-    """Return drawn rows of a published file, and how many it has."""
+    """Return rows drawn from a published file, and the number of rows it has."""
     if path.suffix in {".arff", ".parquet"}:
         found = from_openml(read(path), path, file)
         return draw(found), len(found)
@@ -118,7 +135,7 @@ def read_rows(path: Path, file: File) -> tuple[pd.DataFrame, int]:
 
 
 def from_openml(known: Source, where: object, file: File) -> pd.DataFrame:
-    """Return the rows of a file as OpenML has them: with a header, the label declared, or called so, or last."""
+    """Return the rows of a file from OpenML; the label is the declared one, the one named so, or the last column."""
     frame = known.rows
     if not isinstance(frame, pd.DataFrame) or frame.shape[1] != file.features + 1:
         raise InputError(f"{where} must have {file.features + 1} columns, got {frame.shape[1]}. Is it this data set?")
@@ -135,8 +152,8 @@ def from_openml(known: Source, where: object, file: File) -> pd.DataFrame:
 
 
 def read_libsvm(path: Path, features: int) -> pd.DataFrame:
-    """Return a LIBSVM file with its features counted from 1, as all of that collection are."""
-    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415  # a second, for one of the formats
+    """Return the rows of a LIBSVM file, whose features are numbered from 1 in this collection."""
+    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415  # a slow import that one format needs
 
     try:
         rows, labels = load_svmlight_file(str(path), zero_based=False)
@@ -150,7 +167,7 @@ def read_libsvm(path: Path, features: int) -> pd.DataFrame:
 
 
 def _batches(path: Path, file: File) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of comma-separated text without a header, packed or not, a block at a time."""
+    """Yield blocks of rows from comma-separated text without a header, compressed or not."""
     names = [str(place) for place in range(file.features + 1)]
     with ExitStack() as stack:
         stream = _unpacked(path, file.member, stack)
@@ -164,13 +181,13 @@ def _batches(path: Path, file: File) -> Iterator[pa.RecordBatch]:
             raise InputError(f"{path} must be numbers in {len(names)} columns, got: {error}. Fetch it again.") from None
 
 
-def _unpacked(path: Path, member: str, stack: ExitStack) -> Any:  # noqa: ANN401  # whichever kind of file
-    """Return the text in a file, whichever way it is packed."""
+def _unpacked(path: Path, member: str, stack: ExitStack) -> Any:  # noqa: ANN401  # several kinds of file objects
+    """Open a file for reading, decompressing or extracting it if necessary."""
     try:
         if zipfile.is_zipfile(path):
             archive = stack.enter_context(zipfile.ZipFile(path))
             name = _member(archive.namelist(), member, path)
-            inside = stack.enter_context(archive.open(name))  # which may be packed itself, as UCI does now
+            inside = stack.enter_context(archive.open(name))  # it may be compressed itself, as at UCI
             return stack.enter_context(gzip.open(inside)) if name.endswith(".gz") else inside
         if tarfile.is_tarfile(path):
             tar = stack.enter_context(tarfile.open(path))  # noqa: SIM115  # the stack closes it
@@ -179,7 +196,7 @@ def _unpacked(path: Path, member: str, stack: ExitStack) -> Any:  # noqa: ANN401
                 raise InputError(f"{path} must hold a file that ends in {member}, got a folder.")
             return stack.enter_context(inner)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f"{path} must be a whole archive, got: {error}. Fetch it again.") from None
+        raise InputError(f"{path} must be a complete archive, got: {error}. Fetch it again.") from None
     with path.open("rb") as file:
         start = file.read(3)
     if start.startswith(b"\x1f\x8b"):
@@ -201,12 +218,12 @@ def _names(features: int) -> list[str]:
 
 
 def draw(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return at most ROWS rows, in an order of chance."""
+    """Return at most ROWS rows, in random order."""
     return frame.sample(min(ROWS, len(frame)), random_state=SEED)
 
 
 def verify(frame: pd.DataFrame, file: File, path: object) -> dict[str, Any]:
-    """Return what was found to be as it should, or refuse the file."""
+    """Raise `InputError` unless the rows match the expected counts without gaps; return the metadata to store."""
     found = (len(frame), frame.shape[1] - 1, frame[TARGET].nunique() if TARGET in frame else 0)
     wanted = (file.rows, file.features, file.classes)
     if found != wanted:

@@ -1,13 +1,13 @@
 """Record the learning curves that `pydaub recorded` replays.
 
-Every learner is trained on every size, one after the other on one thread, and the table is written line by
-line. Needs scikit-learn, pandas and pyarrow, which pydaub itself does not:
+Every learner is trained on every size, one after the other on one thread, and the table is written line by line. Needs
+scikit-learn, pandas and pyarrow:
 
     pip install scikit-learn==1.9.1 pandas pyarrow
     python experiments/record_curves.py parity --full-size 21500 --out parity.csv
     python experiments/record_curves.py higgs.parquet --full-size 18179 --out higgs.csv
 
-A Parquet file has its label in the column `target`. 30 % of its rows are kept for validation, as in the paper.
+The label of a Parquet file is its column `target`. 30 % of its rows are used for validation, as in the paper.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SEED = 2016
 
 
 def scaled(estimator: Any) -> Any:  # noqa: ANN401  # any estimator
-    """Return the estimator behind a scaler."""
+    """Return the estimator in a pipeline with a scaler."""
     return make_pipeline(StandardScaler(), estimator)
 
 
@@ -84,7 +84,7 @@ LEARNERS = {
 
 
 def parity() -> tuple[Any, Any, Any, Any]:
-    """5-bit parity with 11 distractors: 65,535 distinct examples, 21,500 each to train and to validate."""
+    """Return 5-bit parity with 11 distractors: 21,500 training and 21,500 validation rows of 65,535 distinct ones."""
     generator = np.random.default_rng(SEED)
     numbers = generator.permutation(65_535)
     rows = (numbers[:, None] >> np.arange(16)) & 1
@@ -105,9 +105,11 @@ def main() -> None:
     """Record the curves."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", help="'parity', or a Parquet file")
-    parser.add_argument("--full-size", type=int, required=True, help="the last of the sizes 500, 750, 1125, ...")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--early-stopping", action="store_true", help="let hist-gradient-boosting stop as it likes")
+    parser.add_argument("--full-size", type=int, required=True, help="last of the sizes 500, 750, 1125, ...")
+    parser.add_argument("--out", required=True, help="CSV file to write")
+    parser.add_argument(
+        "--early-stopping", action="store_true", help="let hist-gradient-boosting stop early, as is its default"
+    )
     arguments = parser.parse_args()
     if arguments.early_stopping:
         LEARNERS["hist-gradient-boosting"].set_params(early_stopping="auto")

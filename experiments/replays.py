@@ -1,4 +1,4 @@
-"""What the measured curves say of a strategy: what it would have selected, what that costs, and what is lost."""
+"""Replays of strategies on measured curves: what each would have selected, at which cost and with which loss."""
 
 from __future__ import annotations
 
@@ -24,7 +24,17 @@ PORTFOLIOS: Final = {"weka": "the paper's 41 of WEKA", "sklearn": "scikit-learn"
 
 @dataclass(frozen=True)
 class Curves:
-    """A measured table with its circumstances, up to the largest size at which no learner is missing."""
+    """A measured table with its metadata, up to the largest size at which every learner was tried.
+
+    Parameters
+    ----------
+    about
+        The metadata from the .json file: data, settings, machine, versions.
+    table
+        The outcomes.
+    most
+        Largest size to use; None for all.
+    """
 
     about: dict[str, Any]
     table: Table
@@ -32,15 +42,15 @@ class Curves:
 
     @classmethod
     def read(cls, path: Path) -> Curves:
-        """Return a table and what is told beside it."""
+        """Read a table and the .json file beside it."""
         try:
             about = json.loads(path.with_suffix(".json").read_text())
         except (OSError, ValueError) as error:
-            raise InputError(f"{path.with_suffix('.json')} must be as curves.py wrote it, got {error}.") from None
+            raise InputError(f"{path.with_suffix('.json')} must be a file that curves.py wrote, got {error}.") from None
         return cls(about, Table.read(path))
 
     def up_to(self, size: int) -> Curves:
-        """Return the curves as they would be if there were no more rows than these."""
+        """Return the curves up to this size."""
         return replace(self, most=size)
 
     @cached_property
@@ -50,11 +60,15 @@ class Curves:
             size
             for size in self.table.sizes
             if size <= (self.most or size)
-            and len(self.table.learners) >= self.about.get("learners", 0)  # else one has not had its turn yet
+            and len(self.table.learners)
+            >= self.about.get("learners", 0)  # otherwise some learner has no outcome at all yet
             and all(Allocation(learner, size) in self.table.outcomes for learner in self.table.learners)
         ]
         if len(whole) < BOOTSTRAP:
-            raise InputError(f"{self.table.name} must have at least {BOOTSTRAP} whole sizes, got {len(whole)}. Go on.")
+            raise InputError(
+                f"{self.table.name} must have at least {BOOTSTRAP} complete sizes, got {len(whole)}."
+                " Run the script that measures it again to continue."
+            )
         return tuple(whole)
 
     @property
@@ -64,7 +78,7 @@ class Curves:
 
     @cached_property
     def scores(self) -> dict[str, float]:
-        """The score at N of each learner that has one, the best first."""
+        """Score at N of each learner that has one, best first."""
         found = {
             name: outcome.valid_score
             for name in self.table.learners
@@ -74,7 +88,7 @@ class Curves:
 
     @cached_property
     def full_seconds(self) -> float:
-        """What training every learner on N rows took, those that were ended at a limit counted with their time."""
+        """Seconds of training every learner on N rows; those stopped at a limit count with their time."""
         return sum(self.table[Allocation(name, self.full_size)].seconds for name in self.table.learners)
 
     @property
@@ -83,13 +97,13 @@ class Curves:
         return [name for name in self.table.learners if name not in self.scores]
 
     def curve(self, learner: str) -> Curve:
-        """Return the measured points of a learner."""
+        """Return the measured curve of a learner."""
         points = [(size, self.table[Allocation(learner, size)]) for size in self.sizes]
         measured = [(size, outcome) for size, outcome in points if isinstance(outcome, Measurement)]
         return Curve(learner, tuple(size for size, _ in measured), tuple(outcome for _, outcome in measured))
 
     def replayed(self, method: str) -> Replay:
-        """Return what a strategy would have done."""
+        """Replay a strategy on these curves."""
         strategy = METHODS[method](self.table.learners, Schedule(self.sizes))
         return Replay(self, method, run(strategy, TableEngine(self.table)))
 
@@ -102,7 +116,7 @@ METHODS: Final[dict[str, Callable[[Iterable[str], Schedule], Strategy]]] = {
 
 @dataclass(frozen=True)
 class Replay:
-    """A strategy on measured curves."""
+    """Result of a strategy on measured curves."""
 
     curves: Curves
     method: str
@@ -110,9 +124,10 @@ class Replay:
 
     @property
     def iterations(self) -> int:
-        """How many allocations it made, those of DAUB's bootstrap not counted: so the paper's figures must be read.
+        """Number of allocations, without those of DAUB's bootstrap.
 
-        Its 19 on PARITY come with 156k rows, of which three sizes for 41 learners are more than half.
+        This is how the paper counts: its 19 iterations on PARITY go with 156k rows, more than half of which belong to
+        the bootstrap of 41 learners.
         """
         daub = self.method.startswith("daub")
         least = self.curves.sizes[BOOTSTRAP - 1] if daub else 0
@@ -120,19 +135,19 @@ class Replay:
 
     @property
     def loss(self) -> float:
-        """The best score at N, less the selected learner's."""
+        """Best score at N minus that of the selected learner."""
         if self.result.selected is None:
             raise InputError(f"{self.curves.table.name} must have a learner that did not fail, got none.")
         return max(self.curves.scores.values()) - (self.result.valid_score or 0.0)
 
     @property
     def speed_up(self) -> float:
-        """Full training's time over this one's."""
+        """Time of full training divided by the time of this strategy."""
         return self.curves.full_seconds / self.result.seconds
 
     @property
     def rows_of(self) -> dict[str, int]:
-        """All rows that each learner was given."""
+        """Total rows allocated to each learner."""
         given = dict.fromkeys(self.curves.table.learners, 0)
         for step in self.result.steps:
             given[step.allocation.learner] += step.allocation.size
@@ -140,16 +155,16 @@ class Replay:
 
 
 def all_curves(folder: Path) -> list[Curves]:
-    """Return every table in a folder, data sets in the paper's order."""
-    from datasets import DATA_SETS  # noqa: PLC0415  # pandas and pyarrow, which reading tables does not need
+    """Read every table in a folder, with data sets in the paper's order."""
+    from datasets import DATA_SETS  # noqa: PLC0415  # imports pandas and pyarrow, which reading tables does not need
 
     order, found = list(DATA_SETS), []
     for path in sorted(folder.glob("*.csv")):
         one = Curves.read(path)
         try:
-            one.sizes  # noqa: B018  # refuses a table that has hardly been begun
+            one.sizes  # noqa: B018  # raises if the table has too few sizes
         except InputError as error:
-            print(f"Set aside: {error}", file=sys.stderr)
+            print(f"Skipped: {error}", file=sys.stderr)
             continue
         found.append(one)
     if not found:
@@ -160,7 +175,7 @@ def all_curves(folder: Path) -> list[Curves]:
 
 
 def grouped(tables: Iterable[Curves]) -> dict[tuple[str, str], list[Curves]]:
-    """Return the tables of the same data and learners together, for each seed the one with the largest N."""
+    """Group tables by data and learners, with one table for each seed: the one with the largest N."""
     groups: dict[tuple[str, str], dict[int, Curves]] = {}
     for one in tables:
         seeds = groups.setdefault((one.about["data"], one.about["portfolio"]), {})
@@ -171,7 +186,7 @@ def grouped(tables: Iterable[Curves]) -> dict[tuple[str, str], list[Curves]]:
 
 
 def common(seeds: Sequence[Curves], enough: int) -> list[Curves]:
-    """Return as many tables up to the largest size that they all reach, or none if there are not as many."""
+    """Cut tables to the largest size that at least `enough` of them reach; return none if there are fewer."""
     longest = sorted(seeds, key=lambda one: -one.full_size)
     if len(longest) < enough:
         return []
@@ -180,12 +195,12 @@ def common(seeds: Sequence[Curves], enough: int) -> list[Curves]:
 
 
 def largest(tables: Iterable[Curves]) -> list[Curves]:
-    """Return for each data set and portfolio the first table with the largest N."""
+    """Return the first table with the largest N for each data set and portfolio."""
     return [max(seeds, key=lambda one: one.full_size) for seeds in grouped(tables).values()]
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
-    """Return a table of a Markdown page, its first columns to the left."""
+    """Return a Markdown table with the first `left` columns left-aligned and the others right-aligned."""
     marks = ["---"] * left + ["--:"] * (len(header) - left)
     lines = [header, *rows]
     texts = ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
@@ -193,10 +208,10 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int 
 
 
 def thousands(rows: float) -> str:
-    """Return a number of rows as the paper writes it: 1,578k."""
+    """Format a number of rows as in the paper: 1,578k."""
     return f"{rows / 1000:,.0f}k"
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share in percent, without a minus before nothing."""
+    """Format a share in percent; adding 0.0 avoids a negative zero."""
     return f"{100 * share + 0.0:.{digits}f} %"

@@ -1,9 +1,9 @@
 """Write the results page from measured curves: the paper's figures beside ours.
 
-    python experiments/results.py                                             # docs/results.md from what is shipped
+    python experiments/results.py                                             # docs/results.md from the shipped tables
     python experiments/results.py --measured build/paper/measured --page build/paper/results.md
 
-Nothing is trained. Every number on the page comes from the tables in the folder, or is the paper's and says so.
+Nothing is trained. Every number on the page comes from the tables in the folder, or is the paper's and marked as such.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "results.md"
 TEMPLATE: Final = Path(__file__).with_name("results.template.md")
-FEW: Final = 2_500  # rows; in the paper most classifiers get no more
+FEW: Final = 2_500  # rows; in the paper most learners get no larger sample
 
 
 def page(tables: Sequence[Curves]) -> str:
-    """Return the page, its pictures named as `drawings` names them."""
+    """Return the page, with links to the pictures that `drawings` makes."""
     parts = {
-        "sizes": ", ".join(f"{size:,}" for size in sorted({size for one in tables for size in one.sizes})),
+        "sizes": _sizes(tables),
         "data": _data(tables),
         "circumstances": _circumstances(tables),
         "table_1": table_1(tables),
@@ -57,6 +57,12 @@ def page(tables: Sequence[Curves]) -> str:
     return Template(TEMPLATE.read_text()).substitute(filled)
 
 
+def _sizes(tables: Sequence[Curves]) -> str:
+    measured = {size for one in tables for size in one.sizes}
+    text = ", ".join(f"{size:,}" for size in sorted(measured & set(PAPER_SIZES)))
+    return text + (f", and {PARITY_ROWS:,} for PARITY" if PARITY_ROWS in measured else "")
+
+
 def _data(tables: Sequence[Curves]) -> str:
     rows: list[list[object]] = []
     for name, data_set in DATA_SETS.items():
@@ -70,7 +76,16 @@ def _data(tables: Sequence[Curves]) -> str:
         of_copy = about is not None and "smaller copy" in about["source"]
         rule = (data_set.copy_rule if of_copy else "") or data_set.rule or "as published"
         rows.append([data_set.title, *found, "; ".join(seeds), rule])
-    header = ("Data set", "From", "To train", "To validate", "Features", "Classes", "Seeds, up to N", "Label")
+    header = (
+        "Data set",
+        "Source",
+        "Training rows",
+        "Validation rows",
+        "Features",
+        "Classes",
+        "Seeds, up to N",
+        "Label",
+    )
     return markdown(header, rows, left=2)
 
 
@@ -91,7 +106,7 @@ def _circumstances(tables: Sequence[Curves]) -> str:
     )
     packages = ", ".join(f"{package} {' and '.join(sorted(found))}" for package, found in versions.items())
     return (
-        f"Machine: {_every(tables, 'machine')}; {_every(tables, 'jobs')} trainings at a time. Limit for one training:"
+        f"Machine: {_every(tables, 'machine')}; {_every(tables, 'jobs')} trainings at a time. Limits for one training:"
         f" {ended}, and {_every(tables, 'memory_gb')} GB. Seeds: {_every(tables, 'seed')}. Commit:"
         f" {_every(tables, 'commit')}. Measured on {_every(tables, 'date')}. Versions: {packages}."
     )
@@ -119,7 +134,7 @@ def _picture(one: Curves) -> str:
     return (
         f"**{one.about['title']}, `{portfolio}`.** Best at N: {best} ({one.scores[best]:.4f}); DAUB selects"
         f" {replay.result.selected} ({replay.result.valid_score:.4f}). {few} of {len(one.table.learners)} learners get"
-        f" no sample of more than {FEW:,} rows; the eight that get most have"
+        f" no sample larger than {FEW:,} rows; the eight learners with the most rows have"
         f" {100 * sum(given[:8]) / sum(given):.0f} % of all rows.\n\n"
         f"![Figure 1 for {data}](figures/figure1-{data}-{portfolio}.png)\n\n"
         f"![Figure 2 for {data}](figures/figure2-{data}-{portfolio}.png)"
@@ -127,7 +142,7 @@ def _picture(one: Curves) -> str:
 
 
 def _full(one: Curves) -> int:
-    """Return the paper's N."""
+    """Return the paper's N for this data set."""
     return PARITY_ROWS if one.about["data"] == "parity" else PAPER_SIZES[-1]
 
 
@@ -137,7 +152,7 @@ def _fewer(tables: Sequence[Curves]) -> str:
 
 
 def _left_out(tables: Sequence[Curves]) -> str:
-    """Return which sizes, for which there would be rows, were not measured, and which data sets."""
+    """Return the sizes that were not measured although there are enough rows, and the data sets not measured."""
     found = []
     for one in largest(tables):
         missing = [size for size in (*PAPER_SIZES, PARITY_ROWS) if one.full_size < size <= one.about["train_rows"]]
@@ -146,7 +161,7 @@ def _left_out(tables: Sequence[Curves]) -> str:
             sizes = f"{missing[0]:,}" + (f" to {missing[-1]:,}" if len(missing) > 1 else "")
             found.append(f"{one.about['title']} with {sizes} rows ({one.about['portfolio']})")
     measured = {one.about["data"] for one in tables}
-    found += [f"{one.title} altogether" for one in DATA_SETS.values() if one.name not in measured]
+    found += [f"all of {one.title}" for one in DATA_SETS.values() if one.name not in measured]
     return ", ".join(found)
 
 
@@ -165,7 +180,7 @@ def _kinds(one: Curves) -> Counter[str]:
 
 
 def write(measured: Path, path: Path) -> None:
-    """Write the page, and the pictures beside it."""
+    """Write the page and its pictures."""
     tables = all_curves(measured)
     path.parent.mkdir(parents=True, exist_ok=True)
     for draw, name, size in ((figure1.figure_1, "figure1", figure1.SIZE), (figure2.figure_2, "figure2", figure2.SIZE)):
@@ -174,9 +189,9 @@ def write(measured: Path, path: Path) -> None:
 
 
 def main() -> None:
-    """Write the page that was asked for."""
+    """Write the requested page."""
     with_page = parser(__doc__)
-    with_page.add_argument("--page", type=Path, default=PAGE, help="where to write it")
+    with_page.add_argument("--page", type=Path, default=PAGE, help="file to write (default: docs/results.md)")
     arguments = with_page.parse_args()
     try:
         write(arguments.measured, arguments.page)

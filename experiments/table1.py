@@ -24,7 +24,7 @@ ROWS: Final = ("Iterations", "Allocation", "Time (s)")
 
 
 def table_1(tables: Iterable[Curves]) -> str:
-    """Return the paper's table and ours, one below the other for each portfolio."""
+    """Return one table for each portfolio, with the paper's and our figures in alternating rows."""
     found = [one for one in largest(tables) if one.about["data"] in PAPER]
     parts = []
     for portfolio in dict.fromkeys(one.about["portfolio"] for one in found):
@@ -35,12 +35,12 @@ def table_1(tables: Iterable[Curves]) -> str:
             columns.append((figures, _figures(ours[data]) if data in ours else None))
         rows = []
         for place, name in enumerate(ROWS):
-            rows.append([f"{name}, paper", *(_told(cell) for paper, _ in columns for cell in paper[place])])
+            rows.append([f"{name}, paper", *(_text(cell) for paper, _ in columns for cell in paper[place])])
             mine = [mine[place] if mine else ("not measured",) * 3 for _, mine in columns]
-            rows.append([f"**{name}, ours**", *(_told(cell) for cells in mine for cell in cells)])
+            rows.append([f"**{name}, ours**", *(_text(cell) for cells in mine for cell in cells)])
         notes = "; ".join(
-            f"{one.about['title']}: {len(one.table.learners)} learners, N = {one.full_size:,}, of full training"
-            f" {len(one.failed) or 'none'} ended without a score"
+            f"{one.about['title']}: {len(one.table.learners)} learners, N = {one.full_size:,}, "
+            f" {len(one.failed) or 'no'} learners of full training without a score"
             for one in ours.values()
         )
         parts.append(
@@ -58,7 +58,7 @@ def _figures(one: Curves) -> tuple[tuple[object, ...], ...]:
     )
 
 
-def _told(cell: object) -> str:
+def _text(cell: object) -> str:
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 

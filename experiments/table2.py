@@ -31,7 +31,7 @@ HEADER: Final = (
 
 
 def table_2(tables: Iterable[Curves]) -> str:
-    """Return the paper's lines, each with ours below it, a table for each portfolio."""
+    """Return one table for each portfolio, with our line below the paper's for each data set."""
     found = largest(tables)
     parts = []
     for portfolio in dict.fromkeys(one.about["portfolio"] for one in found):

@@ -1,8 +1,58 @@
-"""Property tests search on, with no limit on the time of one example: machines are noisy."""
+"""Which kinds of slow tests run, and how many examples property tests draw."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 
-settings.register_profile("pydaub", deadline=None, max_examples=300, print_blob=True)
-settings.load_profile("pydaub")
+KINDS = {"ray", "weka", "memory", "random", "browser", "processes"}
+
+# No deadline: on a busy machine, one example may take long.
+settings.register_profile("quick", deadline=None, max_examples=40, print_blob=True)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=300)
+settings.load_profile("quick")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--slow",
+        metavar="KINDS",
+        default="",
+        help="run the slow tests of these kinds, separated by commas, instead of the quick ones: "
+        + ", ".join(sorted(KINDS))
+        + ". random includes the quick property tests, for --hypothesis-profile=thorough",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    wanted = _wanted(config)
+    if not wanted <= KINDS:
+        raise pytest.UsageError(f"--slow must name kinds from {sorted(KINDS)}, got {sorted(wanted - KINDS)}")
+    if "ray" in wanted and len(wanted) > 1:
+        # Ray takes over the signals by which a JVM in the same process detects its own faults.
+        raise pytest.UsageError("--slow=ray must be run in a process of its own, without other kinds")
+
+
+@pytest.hookimpl(trylast=True)  # after Hypothesis has marked the property tests
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the quick tests, or the slow ones of the kinds that `--slow` names."""
+    wanted = _wanted(config)
+    chosen = [item for item in items if _is_chosen(item, wanted)]
+    if len(chosen) < len(items):
+        kept = set(chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = chosen
+
+
+def _wanted(config: pytest.Config) -> set[str]:
+    return {kind for kind in config.getoption("slow").split(",") if kind}
+
+
+def _is_chosen(item: pytest.Item, wanted: set[str]) -> bool:
+    marker = item.get_closest_marker("slow")
+    if marker is None:
+        return not wanted or ("random" in wanted and item.get_closest_marker("hypothesis") is not None)
+    (kind,) = marker.args
+    if kind not in KINDS:
+        raise pytest.UsageError(f"{item.nodeid}: the kind of a slow test must be one of {sorted(KINDS)}, got {kind!r}")
+    return kind in wanted

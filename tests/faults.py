@@ -1,4 +1,4 @@
-"""What learners do wrong, as calls for a `Nursery`; workers import it too, so it is quick to import."""
+"""Misbehaviour to run in a `Nursery`. Workers import this module too, so it must be quick to import."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-ENOUGH = 60.0  # seconds that no wait in a test comes near, unless it would wait for ever
+from pydaub.isolation.child import Answer
+
+ENOUGH = 60.0  # seconds; a wait in a test takes this long only if it would never end
 MB = 1 << 20
 KEPT: list[bytes] = []
 
 
 def call(what: str, **arguments: Any) -> Any:
-    """Do one of the things below."""
+    """Call one of the functions below by its name."""
     return globals()[what](**arguments)
 
 
@@ -27,7 +29,7 @@ def echo(value: Any) -> Any:
 
 
 def until(path: str) -> int:
-    """Return once a file is there."""
+    """Return once a file exists."""
     while not Path(path).exists():
         time.sleep(0.01)
     return os.getpid()
@@ -38,14 +40,14 @@ def getpid() -> int:
 
 
 def tell_pid(path: str, *, then: str = "forever") -> Any:
-    """Write down who runs this, and go on."""
+    """Append the process id to a file, then call another function."""
     with Path(path).open("a") as file:
         file.write(f"{os.getpid()}\n")
     return call(then)
 
 
 def tell_pid_until(path: str, end: str) -> dict[str, Any]:
-    """Write down who runs this, and return that as a learner's outcome once a file is there."""
+    """Append the process id to a file, and return it once another file exists."""
     tell_pid(path, then="getpid")
     return {"pid": until(end)}
 
@@ -61,7 +63,7 @@ def loop() -> NoReturn:
 
 
 def loop_in_c() -> int:
-    return sum(itertools.repeat(0))  # neither gives the GIL back nor looks for signals
+    return sum(itertools.repeat(0))  # neither releases the GIL nor checks for signals
 
 
 def sleep_with_the_gil() -> int:
@@ -144,14 +146,14 @@ def answer_at_length() -> str:
 
 
 class Mute(BaseException):
-    """Cannot even say what is wrong."""
+    """Raises when it is converted to text."""
 
     def __str__(self) -> str:
         raise type(self)
 
 
 class MuteError(Mute, Exception):
-    """The same, as learners raise it."""
+    """The same, as an Exception."""
 
 
 def raise_mute() -> NoReturn:
@@ -159,39 +161,43 @@ def raise_mute() -> NoReturn:
 
 
 def raise_at_length() -> NoReturn:
-    raise BaseException("x" * 10_000_000)  # noqa: TRY002  # what no `except Exception` catches
+    raise BaseException("x" * 10_000_000)  # noqa: TRY002  # `except Exception` must not catch it
 
 
 def raise_lines() -> NoReturn:
     raise ValueError("\nthe first line\nand another")
 
 
+def raise_bad_alloc() -> NoReturn:
+    raise RuntimeError("std::bad_alloc")
+
+
 def raise_surrogate() -> NoReturn:
-    raise ValueError("\ud800")  # which no UTF-8 holds
+    raise ValueError("\ud800")  # cannot be encoded as UTF-8
 
 
 def fill_memory(step: int = MB) -> list[Any]:
-    """Take 4 GB in steps of so many bytes."""
-    import numpy as np  # noqa: PLC0415  # only where it is needed
+    """Allocate 4 GB in steps of `step` bytes."""
+    import numpy as np  # noqa: PLC0415  # slow to import
 
     return [np.ones(step, np.uint8) for _ in range((4 << 30) // step)]
 
 
 def fill_memory_in_others(step: int) -> None:
-    """Have several processes take a share each, none too much of it."""
+    """Start several processes that together use too much memory, though none of them does alone."""
     hold = f"import time; held = b'x' * {step}; time.sleep(10_000)"
     others = [subprocess.Popen([sys.executable, "-c", hold]) for _ in range(4)]
     others[0].wait()
 
 
 def sum_of_mapped(path: str) -> int:
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np  # noqa: PLC0415  # slow to import
 
     return int(np.load(path, mmap_mode="r").sum())
 
 
 def start_others(path: str, *, apart: bool, stay: bool) -> None:
-    """Start a process that starts another, have both write down who they are, and stay or go."""
+    """Start a process that starts another, wait until both have written their process ids, then stay or return."""
     if os.fork() == 0:
         if apart:
             os.setsid()
@@ -203,35 +209,41 @@ def start_others(path: str, *, apart: bool, stay: bool) -> None:
         forever()
 
 
-def who(failure: str | None = None, held: int = 0) -> dict[str, Any]:
-    """Return who runs this, as the outcome of a learner, and keep so many bytes."""
+def who(*, reusable: bool = True, held: int = 0) -> Answer:
+    """Return the process id, and keep `held` bytes in memory."""
     KEPT.append(b"x" * held)
-    return {"pid": os.getpid(), **({"failure": failure} if failure else {})}
+    return Answer({"pid": os.getpid()}, reusable)
 
 
 def take_and_give_back(size: int) -> dict[str, Any]:
-    """Use so many bytes for a moment."""
+    """Allocate `size` bytes and free them."""
     return {"sum": len(b"x" * size)}
 
 
 def who_with_another() -> dict[str, Any]:
-    """The same, and leave a process running."""
-    return {**who(), "other": subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10_000)"]).pid}
+    """Return the process id, and leave another process running."""
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10_000)"])
+    return {"pid": os.getpid(), "other": other.pid}
 
 
 def surroundings() -> dict[str, Any]:
-    return {"environment": dict(os.environ), "path": sys.path, "folder": str(Path.cwd())}
+    return {
+        "environment": dict(os.environ),
+        "path": sys.path,
+        "folder": str(Path.cwd()),
+        "default_sigterm": signal.getsignal(signal.SIGTERM) == signal.SIG_DFL,
+    }
 
 
 def pids(path: Path) -> list[int]:
-    """Return the whole lines of what was written down."""
+    """Return the process ids in a file, without a last line that is incomplete."""
     if not path.exists():
         return []
     return [int(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def alive(pid: int) -> bool:
-    """Whether a process still does something; one that only waits for its parent to look at it does not."""
+    """Return whether a process is running; a zombie is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -239,8 +251,8 @@ def alive(pid: int) -> bool:
 
 
 def wait_until(holds: Any) -> None:
-    """Return when a condition holds; fail if it never does."""
+    """Return as soon as a condition holds; fail if it never does."""
     end = time.monotonic() + ENOUGH
     while not holds():
-        assert time.monotonic() < end, "this should have come about long ago"
+        assert time.monotonic() < end, "the condition never became true"
         time.sleep(0.01)

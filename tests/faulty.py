@@ -1,4 +1,4 @@
-"""Learners whose scores are known, and learners that do wrong; workers import them too."""
+"""Learners with known scores, and learners that misbehave. Workers import this module too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from faults import call, tell_pid, until
 
 
 class Learner(ClassifierMixin, BaseEstimator):
-    """Learns nothing. Scores 1 on its own sample and, having seen `size` rows, start + size / 1000 on others."""
+    """Learns nothing. After `size` rows it scores 1 on its own sample and start + size / 1000 on other rows."""
 
     def __init__(self, start: float = 0.5, fails_at: int = 0) -> None:
         self.start = start
@@ -36,7 +36,7 @@ class Learner(ClassifierMixin, BaseEstimator):
 
 
 class Faulty(Learner):
-    """Does one of the things above in the midst of `fit`."""
+    """Calls one of the functions of `faults.py` in `fit`."""
 
     def __init__(self, what: str = "echo", arguments: Any = None) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Faulty(Learner):
 
 
 class Unscored(Learner):
-    """Scores what is no number."""
+    """Has a score that is not a number."""
 
     def score(self, *_: Any) -> float:
         return float("nan")
@@ -71,7 +71,7 @@ class Spoilt(Learner):
 
 
 class Wrapping(Learner):
-    """Scores how many threads there are after an estimator was fitted: all of the process, or the largest pool."""
+    """Scores the number of threads after fitting an estimator: those of the process, or of its largest pool."""
 
     def __init__(self, estimator: Any = None, count: str = "tasks") -> None:
         super().__init__()
@@ -89,25 +89,25 @@ class Wrapping(Learner):
 
 
 class Multiplying(Learner):
-    """Multiplies matrices, for BLAS to use all threads that it has."""
+    """Multiplies matrices, so that BLAS uses all of its threads."""
 
     def fit(self, X: Any, y: Any) -> Any:
         square = np.ones((500, 500))
-        square @ square  # the work is the point
+        square @ square
         return super().fit(X, y)
 
 
 class Telling(Learner):
-    """Remembers where it was fitted."""
+    """Remembers the process and thread that fitted it."""
 
     def fit(self, X: Any, y: Any) -> Any:
-        time.sleep(0.02)  # so that another thread has the time to take the next
+        time.sleep(0.02)  # so that another thread can take the next one
         self.where_ = (os.getpid(), get_ident())
         return super().fit(X, y)
 
 
 class Counting(Learner):
-    """Scores in how many threads and processes the parts of an ensemble were fitted."""
+    """Scores the number of threads and processes that fitted the parts of an ensemble."""
 
     def __init__(self, ensemble: Any = None) -> None:
         super().__init__()
@@ -122,10 +122,10 @@ class Counting(Learner):
 
 
 class Chancy(Learner):
-    """Scores at random, by numpy's global generator."""
+    """Scores a random number from numpy's global generator."""
 
     def fit(self, X: Any, y: Any) -> Any:
-        self.chance_ = float(np.random.random())  # noqa: NPY002  # many learners do
+        self.chance_ = float(np.random.random())  # noqa: NPY002  # as many learners do
         return super().fit(X, y)
 
     def score(self, *_: Any) -> float:
@@ -133,7 +133,7 @@ class Chancy(Learner):
 
 
 class Grown(Learner):
-    """Can no longer be pickled once it is fitted."""
+    """Cannot be pickled after it was fitted."""
 
     def fit(self, X: Any, y: Any) -> Any:
         self.lock_ = Lock()
@@ -141,7 +141,7 @@ class Grown(Learner):
 
 
 class Gated(Learner):
-    """Waits, from a size on, until a file is there, and writes down who waits."""
+    """From a size on, writes its process id to a file and waits until another file exists."""
 
     def __init__(self, gate: str = "", path: str = "", closed_from: int = 0) -> None:
         super().__init__()
@@ -157,18 +157,18 @@ class Gated(Learner):
 
 
 class InTheJvm(ClassifierMixin, BaseEstimator):
-    """Does one of these things in the JVM of its worker: tells what it was given, crashes it, or fills it."""
+    """Does one of these things in the JVM of its worker: report its resources, crash, fill the heap, or hang."""
 
     def __init__(self, deed: str, n_jobs: int | None = None) -> None:
         self.deed = deed
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Any:  # noqa: ARG002  # scikit-learn's signature
-        from pydaub.learners.weka import jvm  # noqa: PLC0415  # starts nothing that is not asked for
+        from pydaub.learners.weka import jvm  # noqa: PLC0415  # needed for WEKA only
 
         jvm.start(self.n_jobs)
         self.classes_ = np.unique(y)
-        self.told_ = jvm.called(getattr(self, f"_{self.deed}"))
+        self.told_ = jvm.call(getattr(self, f"_{self.deed}"))
         return self
 
     def _tell(self) -> list[float]:

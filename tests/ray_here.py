@@ -1,4 +1,9 @@
-"""A real Ray cluster of several nodes on this machine, on loopback only; what needs it is skipped where Ray is not."""
+"""A real Ray cluster of several nodes on this machine, which listens on loopback only.
+
+Tests of Ray are skipped if Ray is not installed, and if other tests run in the same process: Ray replaces the signal
+handlers that a JVM in the same process, as in the tests of WEKA, needs. `make test-slow` runs them in a process of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +20,36 @@ import pytest
 from faults import wait_until
 from pydaub.engines.cluster.ray import GUARDED
 
-APART = "PYDAUB_RAY_TESTS"  # set in the process that runs them: to 1 if it runs them all
-MISSING = find_spec("ray") is None
 needs_ray = [
-    pytest.mark.skipif(MISSING, reason="needs Ray: pip install 'pydaub[ray]'"),
-    # Ray takes over the signals by which a JVM in the same process, WEKA's, finds its own faults.
-    pytest.mark.skipif(
-        APART not in os.environ, reason="Ray has a process of its own: test_ray_apart.py, and make test-ray for all"
-    ),
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'pydaub[ray]'"),
+    pytest.mark.slow("ray"),
 ]
-STORE = 100_000_000  # bytes; Ray would take a third of the memory
+STORE = 100_000_000  # bytes; by default Ray takes a third of the memory
 
-_TOKEN = secrets.token_hex(32)  # one for a process: Ray reads it once
+_TOKEN = secrets.token_hex(32)  # one for this process, because Ray reads it only once
 _nodes: list[Any] = []
 _head: Any = None
 
 
+def skip_unless_alone(request: pytest.FixtureRequest) -> None:
+    """Skip a test of Ray if any other test runs in this process."""
+    if not all(_is_of_ray(item) for item in request.session.items):
+        pytest.skip("Ray needs a process of its own: pytest -m slow -k ray tests/engines/cluster tests/contracts")
+
+
+def _is_of_ray(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("slow")
+    return mark is not None and mark.args == ("ray",)
+
+
 def cluster(nodes: int) -> list[Any]:
-    """Return that many nodes with a CPU each; the first call starts the cluster, which ends with the tests."""
-    global _head  # noqa: PLW0603  # half a minute: one for all tests of a process
+    """Return that many nodes with a CPU each. The first call starts the cluster, which ends with the tests."""
+    global _head  # noqa: PLW0603  # it takes half a minute to start: one for all tests of a process
     if _head is None:
         os.environ.update({**GUARDED, "RAY_AUTH_TOKEN": _TOKEN})
-        from ray.cluster_utils import Cluster  # noqa: PLC0415  # after the environment, which it reads once
+        from ray.cluster_utils import Cluster  # noqa: PLC0415  # after setting the environment, which it reads once
 
-        shown = os.environ[APART] == "1"  # one of all the tests asks Ray's dashboard
-        head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": shown, "dashboard_port": 0}
+        head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": True, "dashboard_port": 0}
         _head = _patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         atexit.register(end)
     while len(_nodes) < nodes:
@@ -52,14 +62,14 @@ def cluster(nodes: int) -> list[Any]:
 
 
 def add(**options: Any) -> Any:
-    """Return one more node, which is not one of those that `cluster` counts: `remove` it."""
+    """Return one more node, which `cluster` does not count; `remove` it afterwards."""
     return _patiently(lambda: _head.add_node(num_cpus=1, object_store_memory=STORE, **options))
 
 
 def _patiently(start: Callable[[], Any]) -> Any:
-    """Start something of Ray's, which gives up after half a minute: too early on a busy machine."""
+    """Start something of Ray's; retry, because Ray gives up after half a minute, too early on a busy machine."""
     for _ in range(3):
-        with suppress(Exception):  # of no kind of its own
+        with suppress(Exception):  # Ray has no class of its own for it
             return start()
     return start()
 
@@ -73,15 +83,15 @@ def address() -> str:
 
 
 def lose_the_head() -> None:
-    """End the process that knows the cluster; what is left of it goes with `end`."""
+    """Kill the head's main process; `end` removes the rest of the cluster."""
     for process in _head.head_node.all_processes["gcs_server"]:
         process.process.kill()
         process.process.wait()
 
 
 def connected() -> Any:
-    """Return Ray, connected to the cluster."""
-    import ray  # noqa: PLC0415  # as above
+    """Return the module `ray`, connected to the cluster."""
+    import ray  # noqa: PLC0415  # after setting the environment, which it reads once
 
     if not ray.is_initialized():
         ray.init(address=_head.address, log_to_driver=False, logging_level="ERROR")
@@ -89,7 +99,7 @@ def connected() -> Any:
 
 
 def kill(node: Any) -> None:
-    """End a node as a failing machine does, without a word to anybody."""
+    """Kill a node as if its machine had failed, without notifying the cluster."""
     _nodes.remove(node)
     _head.remove_node(node, allow_graceful=False)
 

@@ -36,13 +36,16 @@ def test_it_survives_the_way_to_another_process() -> None:
 
 def test_nothing_measured_says_what_to_do_and_keeps_what_was_done() -> None:
     done = Result(None, 100, (), {}, 1.5, abandoned=1, stopped="time limit")
-    error = NothingMeasured(done)
+    error = NothingMeasured("time limit", done)
     assert str(error) == (
         "`time_limit` must leave time for at least one measurement. Resume the run with a longer one."
     )
     twin = pickle.loads(pickle.dumps(error))
     assert (str(twin), twin.result) == (str(error), done)
     assert NothingMeasured().result is None
+    by_hand = NothingMeasured("stopped by hand", done)
+    assert str(by_hand) == "The run ended before anything was measured: stopped by hand. Resume it to continue."
+    assert pickle.loads(pickle.dumps(by_hand)).reason == "stopped by hand"
 
 
 class Unspeakable(Exception):
@@ -59,7 +62,7 @@ class Unspeakable(Exception):
         (ValueError("  \n one \n"), "ValueError: one"),
         (ValueError(), "ValueError: "),
         (SystemExit(3), "SystemExit: 3"),
-        (Unspeakable(), "Unspeakable: (its message cannot be told)"),
+        (Unspeakable(), "Unspeakable: (its message cannot be shown)"),
         (RuntimeError("x" * 10_000), "RuntimeError: " + "x" * 486),
     ],
 )
@@ -70,7 +73,7 @@ def test_an_error_of_foreign_code_is_one_line(error: BaseException, line: str) -
 def test_the_drawing_shows_every_error() -> None:
     tree = errors.__doc__ or ""
     classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
-    assert len(classes) == 12
+    assert len(classes) == 13
     for kind in classes:
         assert kind.__name__ in tree
         assert issubclass(kind, PydaubError)

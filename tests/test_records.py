@@ -14,6 +14,7 @@ from pydaub import (
     Failure,
     InputError,
     Measurement,
+    Resumed,
     Selected,
     Started,
     Stopped,
@@ -30,7 +31,9 @@ EVENTS: list[Event] = [
     Evaluated(A, Failure("crash", "Größe „ü“ \n\ud800", 0.5), 1.0),
     Submitted(A),
     Evaluated(A, Measurement(0.5, 0.25, 1.0, {"auc": 0.1 + 0.2, "peak_mb": 1e9}), 2.0),
-    Selected("tree"),
+    Selected("tree", 2.5),
+    Resumed(3.0),
+    Started({"strategy": "daub"}, {"python": "3.11.7"}),
     Stopped("time limit", 1 / 3),
 ]
 
@@ -146,7 +149,7 @@ def test_an_allocation_refuses_nonsense(arguments: tuple[Any, Any], message: str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((math.nan, 0.5, 1.0), r"`train_score` must be finite, .* got nan. Tell a Failure instead"),
+        ((math.nan, 0.5, 1.0), r"`train_score` must be finite, .* got nan. Report a Failure instead"),
         ((0.5, math.inf, 1.0), r"`valid_score` must be finite, .* got inf"),
         ((0.5, -math.inf, 1.0), r"`valid_score` must be finite, .* got -inf"),
         ((0.5, 0.5, -1.0), r"`seconds` must not be negative, got -1.0"),

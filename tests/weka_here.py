@@ -1,4 +1,4 @@
-"""Whether WEKA can be used on this machine; what needs it is skipped otherwise, and says what is missing."""
+"""Marks that skip tests if WEKA cannot be used on this machine, with the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydaub.learners.weka.jar import obstacle
 
 MISSING = obstacle()
 needs_weka = pytest.mark.skipif(bool(MISSING), reason=f"needs WEKA: {MISSING}")
-# The classes that WEKA 3.8 and 3.9 lack are in Debian's 3.6 alone.
+# WEKA 3.8 and 3.9 lack some of the paper's classes; Debian's WEKA 3.6 has them all.
 needs_old_weka = pytest.mark.skipif(
     bool(obstacle("weka.classifiers.trees.BFTree")),
     reason=f"needs WEKA 3.6: {obstacle('weka.classifiers.trees.BFTree')}",
@@ -20,7 +20,7 @@ needs_old_weka = pytest.mark.skipif(
 
 
 def newer_weka() -> str:
-    """Return the class path of the WEKA 3.9 that python-weka-wrapper3 brings; skip where it is not installed."""
+    """Return the class path of the WEKA 3.9 in python-weka-wrapper3, or skip the test if it is not installed."""
     found = find_spec("weka")
     places = list(found.submodule_search_locations or []) if found else []
     jars = sorted(Path(places[0], "lib").glob("*.jar")) if places else []

@@ -1,4 +1,4 @@
-"""The picture: speed-up against mean loss, one point for each method."""
+"""Plot of speed-up against mean loss, with one point for each method."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    Points = Mapping[str, tuple[float, float]]  # by method: speed-up and mean loss in percent
+    Points = Mapping[str, tuple[float, float]]  # speed-up and mean loss in percent, by method
 
-# Where a name may stand beside its point, in points: the first place that is free is taken.
+# Candidate offsets of a label from its point, in points; the first one without an overlap is used.
 PLACES: Final = (
     (5, 4, "left"),
     (5, -10, "left"),
@@ -28,11 +28,11 @@ PLACES: Final = (
 )
 
 
-BESIDE_LINE: Final = ((5, -11, "left"), (-5, 6, "right"))  # which rises to the right
+BESIDE_LINE: Final = ((5, -11, "left"), (-5, 6, "right"))  # below and above a line that rises to the right
 
 
 def draw(path: Path, panels: Mapping[str, Points]) -> None:
-    """Draw one panel for each group of data sets; the settings of one strategy are joined by a line."""
+    """Draw one panel for each group of data sets; a line joins the settings of our strategy."""
     figure = Figure(figsize=(8 * len(panels), 6.5), layout="constrained")
     for axes, (title, points) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         ours = {name: point for name, point in points.items() if name.startswith(LINE)}
@@ -50,11 +50,11 @@ def draw(path: Path, panels: Mapping[str, Points]) -> None:
         axes.set_title(title)
         axes.margins(x=0.2, y=0.08)
         axes.grid(alpha=0.3)
-    figure.draw_without_rendering()  # so that it is known where things will be
+    figure.draw_without_rendering()  # fixes the layout, which `_label` needs
     for axes, points in zip(figure.axes, panels.values(), strict=True):
         _label(axes, points)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Without dates and chance in it, the same figures give the same file.
+    # Without dates and random ids, the same figures give the same file.
     with rc_context({"svg.hashsalt": "pydaub"}):
         figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
 
@@ -79,4 +79,4 @@ def _label(axes: Axes, points: Points) -> None:
             if free or (not ours and (right, up, side) == places[-1]):
                 taken.append(box)
                 break
-            text.remove()  # a delta without a place is known by those beside it
+            text.remove()  # a delta without a label can be read off its neighbours

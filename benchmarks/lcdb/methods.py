@@ -1,4 +1,4 @@
-"""The methods that are compared, each as a function of a task; further ones enter here."""
+"""The compared methods, each a function from a task to a strategy or a choice. Add further methods here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle
-from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, SlopeBound, Subset
+from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, Scores, SlopeBound, Subset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
 
 DELTAS: Final = (0.0002, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08)
-LINE: Final = "frugal"  # methods whose names begin so are one strategy with several settings, drawn as a line
+LINE: Final = "frugal"  # methods with this prefix are settings of one strategy, joined by a line in the plot
 
 
 def grown(task: Task, first: float, ratio: float) -> Schedule:
-    """Return the recorded sizes nearest to first, first x ratio, ... below the full size, and then that."""
+    """Return the recorded sizes nearest to first, first x ratio, ... below the full size, then the full size."""
     steps = math.ceil(math.log(task.full_size / first, ratio))
     wanted = {nearest(task.sizes, first * ratio**step) for step in range(max(steps, 0))}
     return Schedule(tuple(sorted(wanted | {task.full_size})))
 
 
 def _frugal(task: Task, delta: float) -> Strategy:
-    return Frugal(task.learners, Schedule(task.sizes), delta, task.valid_rows)
+    return Frugal(task.learners, Schedule(task.sizes), delta, Scores(rows=task.valid_rows))
 
 
 def _daub(task: Task, first: int, ratio: float, *, train_cap: bool = True) -> Strategy:
@@ -70,5 +70,4 @@ def _methods() -> Iterator[tuple[str, Method]]:
     yield "oracle", oracle
 
 
-# The one place where a method enters: a name, and what makes its strategy of a task.
 METHODS: Final[dict[str, Method]] = dict(_methods())

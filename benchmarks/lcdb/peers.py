@@ -1,6 +1,6 @@
-"""What others do, where pydaub has no strategy of it: LCCV, Hyperband, and scikit-learn's halving.
+"""Methods of others that pydaub has no strategy for: LCCV, Hyperband, and scikit-learn's halving.
 
-Written anew from their papers and from what the packages do; where they differ from those, the docstrings say so.
+They were implemented from their papers and from the behaviour of the packages. The docstrings list the differences.
 """
 
 from __future__ import annotations
@@ -22,52 +22,59 @@ if TYPE_CHECKING:
 
     from benchmarks.lcdb.curves import Task
     from pydaub import Outcome
-    from pydaub.algorithm.strategies.base import Ranking
+    from pydaub.algorithm.strategies.ranking import Ranking
 
-PRUNED_FROM: Final = 3  # points: the package trusts no slope before
-FITTED_FROM: Final = 4  # points: as many as the fitted curve has parameters
-MARGIN: Final = 0.005  # a fitted curve that comes so close to the best is worth all rows
-NO_NUMBER: Final = 1e6  # what the fit pays for a point at which the curve has no value
+PRUNED_FROM: Final = 3  # points; with fewer, the package does not trust a slope
+FITTED_FROM: Final = 4  # points; the fitted curve has four parameters
+MARGIN: Final = 0.005  # a learner whose fitted curve comes this close to the best gets all rows
+NO_NUMBER: Final = 1e6  # penalty for a point at which the fitted curve is nan
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a method did that is no strategy, since it goes back to smaller sizes; each training is paid for once."""
+    """Result of a method that cannot be a strategy, because it returns to smaller sizes. Each training counts once."""
 
     learner: str
     trained: frozenset[Allocation]
 
 
 class Lccv(Strategy):
-    """Learning curve cross-validation (Mohr and van Rijn, 2021): one learner after the other, each up its curve.
+    """Learning curve cross-validation (Mohr and van Rijn, 2021): learners climb their curves one after the other.
 
-    The first learner gets all rows at once. Any other climbs through the sizes until
+    The first learner gets all rows at once. Every other learner climbs through the sizes until
 
-    - it is better than the best so far, with fewer rows: then it gets all of them;
-    - the straight line through its last two points (or a level one, if it falls) stays below the best so far at the
-      full size: then it is out, if it has three points. If curves are concave, nothing is lost by that;
-    - a Morgan-Mercer-Flodin curve through its points, four at least, comes within 0.005 of the best so far, or above:
-      then it gets all rows.
+    - it is better than the best so far with fewer rows: then it gets all rows;
+    - the straight line through its last two points (or a level line, if it falls) stays below the best so far at the
+      full size: then it is dropped, if it has at least three points. For concave curves nothing is lost by that;
+    - a Morgan-Mercer-Flodin curve fitted to its points, at least four, comes within 0.005 of the best so far or exceeds
+      it: then it gets all rows.
 
-    So does the package `lccv` (0.2.2). Here each size has one split, as recorded, where the package averages over three
-    to ten and takes the ends of confidence intervals for the line; with one split both ends are the point itself, and
-    there is nothing to repair where a curve is not concave. The package also discards a learner that has got all rows
-    if its training scores stay below the best so far; here its validation score counts.
+    This is what the package `lccv` (0.2.2) does, with these differences. Here each size has one split, as recorded; the
+    package averages over three to ten and uses the ends of confidence intervals for the line. With one split both ends
+    are the point itself, and there is nothing to repair if a curve is not concave. The package also discards a learner
+    that has had all rows if its training scores stay below the best so far; here its validation score counts.
 
-    `cheapest_first`: all learners get the first size before anything else, and their turn by the seconds that took.
-    The published rule takes them as they come.
+    Parameters
+    ----------
+    cheapest_first
+        Train all learners on the first size before anything else, and take them in the order of the seconds this took.
+        The published rule takes them in the given order.
     """
 
     def __init__(self, learners: Iterable[str], schedule: Schedule, *, cheapest_first: bool = False) -> None:
         super().__init__(learners, schedule)
         timed = cheapest_first and len(self.schedule.sizes) > 1
-        self._untimed = list(reversed(self.learners)) if timed else []  # the last is next, here and below
+        self._untimed = list(reversed(self.learners)) if timed else []  # stacks: the last one is next
         self._turns = [] if timed else list(reversed(self.learners))
-        self._climbing: Allocation | None = None  # whose turn it is, and what it gets next
+        self._climbing: Allocation | None = None  # the current learner and its next size
 
     def forecast(self) -> Iterator[Allocation]:
-        """Yield nothing: one worker replays it."""
+        """Yield nothing: replays use one worker."""
         yield from ()
+
+    def priority(self, learner: str) -> float | None:  # noqa: ARG002  # learners take turns
+        """Return None: learners are taken in a fixed order."""
+        return None
 
     def _choose(self) -> Allocation | None:
         if self._untimed:
@@ -94,14 +101,14 @@ class Lccv(Strategy):
 
     def _climb(self, learner: str) -> None:
         curve, best = self._curves[learner], max(self._at_full.values(), default=-math.inf)
-        size: int | None = self.schedule.full_size  # of the first, which has nobody to be compared with
+        size: int | None = self.schedule.full_size  # for the first learner, which has nothing to be compared with
         if self._at_full or size in curve.sizes:
             size = lccv_next(curve.sizes, curve.valid, self.schedule.sizes, best)
         self._climbing = Allocation(learner, size) if size else None
 
 
 def lccv_next(sizes: Sequence[int], scores: Sequence[float], schedule: Sequence[int], best: float) -> int | None:
-    """Return the size that comes after these points, or None where a learner is done or out."""
+    """Return the next size after these points, or None if the learner is finished or dropped."""
     full_size = schedule[-1]
     if not sizes:
         return schedule[0]
@@ -115,15 +122,15 @@ def lccv_next(sizes: Sequence[int], scores: Sequence[float], schedule: Sequence[
 
 
 def extended_line(sizes: Sequence[int], scores: Sequence[float], full_size: int) -> float:
-    """Return where the line through the last two points is at the full size; it never falls."""
+    """Extrapolate the line through the last two points to the full size; a falling line is replaced by a level one."""
     slope = max(0.0, (scores[-1] - scores[-2]) / (sizes[-1] - sizes[-2]))
     return scores[-1] + slope * (full_size - sizes[-1])
 
 
 def fitted(sizes: Sequence[int], scores: Sequence[float], full_size: int) -> float:
-    """Return where (a b + c n^d) / (b + n^d), which must not fall, is at the full size.
+    """Fit (a b + c n^d) / (b + n^d), constrained to be non-decreasing, and return its value at the full size.
 
-    Squared errors count twice as much with each further point. Start, weights, constraint and method are the package's.
+    The weight of the squared error doubles with each point. Start, weights, constraint and optimizer are the package's.
     """
     at, seen, weights = np.array(sizes, float), np.array(scores, float), 2.0 ** np.arange(len(sizes))
 
@@ -143,18 +150,18 @@ def fitted(sizes: Sequence[int], scores: Sequence[float], full_size: int) -> flo
 
 
 def hyperband(task: Task, factor: int, least: int = 512) -> Chosen:
-    """Hyperband (Li et al., 2018) over a finite set of learners, from about `least` rows on.
+    """Run Hyperband (Li et al., 2018) over a finite set of learners, from about `least` rows on.
 
-    Brackets begin with few rows and many learners, up to all rows and few learners; each is successive halving. A
-    bracket's learners are drawn by chance, by the task's seeds and without replacement; where the formula wants more
-    than there are, it gets all. The best of those that got all rows is selected. Brackets share what they measure: the
-    same learner with the same rows is trained once, which favours Hyperband. Where all rows are but a few times
-    `least`, there are few brackets and they draw few learners, so that the best may never be tried.
+    The brackets range from few rows and many learners to all rows and few learners; each is successive halving. The
+    learners of a bracket are drawn at random without replacement, seeded by the task; if the formula asks for more than
+    there are, the bracket gets all. The best learner that got all rows is selected. Brackets share their measurements:
+    the same learner with the same rows is trained once, which favours Hyperband. If the full size is only a few times
+    `least`, there are few brackets with few learners, so the best learner may never be tried.
     """
-    chance = random.Random(f"{task.data} {task.seeds}")
+    rng = random.Random(f"{task.data} {task.seeds}")
     trained: set[Allocation] = set()
     for rounds in brackets(len(task.learners), task.full_size, factor, least):
-        racing = chance.sample(task.learners, rounds[0][0])
+        racing = rng.sample(task.learners, rounds[0][0])
         for count, rows in rounds:
             size = nearest(task.sizes, rows)
             racing = racing[:count]
@@ -165,12 +172,12 @@ def hyperband(task: Task, factor: int, least: int = 512) -> Chosen:
 
 
 def brackets(learners: int, full_size: int, factor: int, least: int) -> list[list[tuple[int, float]]]:
-    """Return Hyperband's rounds, for each bracket: how many learners, with how many rows.
+    """Return the rounds of each of Hyperband's brackets: number of learners and number of rows.
 
     >>> brackets(20, 4608, 3, 512)
     [[(9, 512.0), (3, 1536.0), (1, 4608.0)], [(5, 1536.0), (1, 4608.0)], [(3, 4608.0)]]
     """
-    most = 0  # the paper's s_max = floor(log_factor(R)), in whole numbers
+    most = 0  # the paper's s_max = floor(log_factor(R)), computed in integers
     while least * factor ** (most + 1) <= full_size:
         most += 1
     found = []
@@ -186,10 +193,11 @@ def brackets(learners: int, full_size: int, factor: int, least: int) -> list[lis
 class SklearnHalving(Rounds):
     """scikit-learn's HalvingGridSearchCV with its defaults: `min_resources="exhaust"`, no aggressive elimination.
 
-    Sizes grow by `factor` and the best 1/`factor` go on, rounded up; the first size is the largest with which the last
-    round stays within all rows. (HalvingRandomSearchCV's default is `"smallest"`, a handful of rows; with `"exhaust"`
-    both do the same.) The best of the last round is selected and, where that had fewer rows, trained on all, which is
-    counted (`refit`). Ties go to the learner listed first, where scikit-learn's order is that of a sort.
+    Sizes grow by `factor` and the best 1/`factor` of the learners continue, rounded up. The first size is the largest
+    one for which the last round does not exceed all rows. (The default of HalvingRandomSearchCV is `"smallest"`, a
+    handful of rows; with `"exhaust"` both do the same.) The best learner of the last round is selected. If that round
+    had fewer than all rows, the learner is trained on all of them, which is counted (`refit`). Ties go to the learner
+    listed first; in scikit-learn they depend on its sorting.
     """
 
     def __init__(self, learners: Iterable[str], schedule: Schedule, *, factor: int = 3) -> None:
@@ -198,7 +206,7 @@ class SklearnHalving(Rounds):
 
     @classmethod
     def of(cls, task: Task, factor: int = 3) -> SklearnHalving:
-        """Return it with the recorded sizes that are nearest to its own."""
+        """Return the strategy for a task, with the recorded sizes nearest to its own."""
         rounds = sklearn_rounds(len(task.learners), task.full_size, factor)
         sizes = [nearest(task.sizes, rows) for _, rows in rounds]
         return cls(task.learners, Schedule(tuple(sorted({*sizes, task.full_size}))), factor=factor)
@@ -208,7 +216,7 @@ class SklearnHalving(Rounds):
 
 
 def sklearn_rounds(learners: int, full_size: int, factor: int) -> list[tuple[int, int]]:
-    """Return scikit-learn's `n_candidates_` and `n_resources_`, round by round.
+    """Return scikit-learn's `n_candidates_` and `n_resources_` for each round.
 
     >>> sklearn_rounds(20, 9000, 3)
     [(20, 1000), (7, 3000), (3, 9000)]
@@ -223,7 +231,7 @@ def sklearn_rounds(learners: int, full_size: int, factor: int) -> list[tuple[int
 
 
 def oracle(task: Task) -> Chosen:
-    """Train the winner on all rows and nothing else: what nobody can do, and no method can do better."""
+    """Train only the best learner, on all rows: the unreachable optimum."""
     best = max(task.learners, key=lambda name: task.at_full[name].valid_score)
     return Chosen(best, frozenset({Allocation(best, task.full_size)}))
 

@@ -1,14 +1,14 @@
-"""Every method on every task of LCDB, replayed: how much faster than training everything, and what it loses.
+"""Replay every method on every task of LCDB and print speed-ups and losses.
 
     python -m benchmarks.lcdb.run [--ids odd] [--seeds 5] [--out build/lcdb/odd.json] [--plot build/lcdb/odd.svg]
 
-Run it in the repository's root. Each data set counts once. Its speed-up is the geometric mean over its seeds of the
-full training time over the time spent, and the figure is the geometric mean over data sets. Its loss is the mean over
-its seeds of what the best learner scores with all rows minus what the selected one does. The best is that by
-validation score, which full training would select; by test score the loss can therefore be negative. Times are
-recorded ones, of one worker.
+Run it in the root of the repository. Each data set counts once. The speed-up of a task is the time of full training
+over the time that the method spent; the figure is the geometric mean over the seeds of a data set, and then over data
+sets. The loss of a task is the full-data score of the best learner minus that of the selected one; the figure is the
+mean over the seeds of a data set, and then over data sets. The best learner is the best by validation score, which full
+training would select; by test score the loss can therefore be negative. Times are the recorded ones, for one worker.
 
-Strategies are made by looking at odd ids. Even ids are for a look at the end, when all settings are fixed.
+Tune strategies on odd ids only. Even ids are for one look at the end, after all settings are fixed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from pydaub import TableEngine, run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-GROUPS: Final = (30_000, 4_000)  # least full sizes
-MUCH: Final = 0.01  # a loss that one would notice
+GROUPS: Final = (30_000, 4_000)  # minimum full sizes
+MUCH: Final = 0.01  # a loss that users would notice
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What one method did on one task."""
+    """Result of one method on one task."""
 
     method: str
     data: int
@@ -63,7 +63,7 @@ class Losses:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a method's line of the table says."""
+    """The figures of one method: one line of the table."""
 
     speed_up: float
     valid: Losses
@@ -71,11 +71,11 @@ class Figures:
 
 
 def replayed(task: Task, method: str) -> Replay:
-    """Carry one method through on one task."""
+    """Run one method on one task."""
     made = METHODS[method](task)
     if isinstance(made, Chosen):
         selected = made.learner
-        # In an order of their own, so that a sum of floats is the same each time.
+        # Sorted, so that the sum of floats does not depend on the order of a set.
         spent = sum(sorted(task.table[each].seconds for each in made.trained))
     else:
         result = run(made, TableEngine(task.table))
@@ -96,12 +96,12 @@ def replayed(task: Task, method: str) -> Replay:
 
 
 def all_replayed(task: Task) -> list[Replay]:
-    """Carry every method through on one task."""
+    """Run every method on one task."""
     return [replayed(task, method) for method in METHODS]
 
 
 def by_data(replays: Iterable[Replay]) -> dict[int, list[Replay]]:
-    """Return the replays of each data set."""
+    """Group replays by data set."""
     found: dict[int, list[Replay]] = {}
     for replay in replays:
         found.setdefault(replay.data, []).append(replay)
@@ -109,7 +109,7 @@ def by_data(replays: Iterable[Replay]) -> dict[int, list[Replay]]:
 
 
 def figures(replays: Sequence[Replay]) -> Figures:
-    """Return one method's figures over data sets, each of which counts once."""
+    """Return the figures of one method; each data set counts once."""
     sets = by_data(replays).values()
     return Figures(
         geometric_mean(geometric_mean(each.speed_up for each in one) for one in sets),
@@ -125,7 +125,7 @@ def _losses(sets: list[list[float]]) -> Losses:
 
 
 def table(found: dict[str, Figures]) -> str:
-    """Return the figures as a table in Markdown; losses are in percent."""
+    """Return the figures as a Markdown table, with losses in percent."""
     head = "mean loss % | p95 | worst | over 1 %"
     lines = [f"| method | speed-up | {head} | by test: {head} |", "|---|" + "--:|" * 9]
     for method, one in found.items():
@@ -138,13 +138,13 @@ def table(found: dict[str, Figures]) -> str:
 
 
 def promises(replays: dict[str, list[Replay]]) -> str:
-    """Return in what share of tasks the loss exceeded the delta that was tolerated."""
+    """Return the share of tasks in which the loss exceeded delta, for each delta."""
     over = [(delta, fmean(each.loss > delta for each in replays[f"{LINE} delta {delta}"])) for delta in DELTAS]
     return f"{LINE}: the loss exceeded delta in " + ", ".join(f"{100 * share:.0f} % ({delta})" for delta, share in over)
 
 
 def _of_data(replays: Sequence[Replay]) -> list[dict[str, object]]:
-    """Return one method's figures of each data set, for JSON."""
+    """Return the figures of one method for each data set, as JSON values."""
     return [
         {
             "data": data,
@@ -163,14 +163,18 @@ def _of_data(replays: Sequence[Replay]) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Print a table for each group of data sets."""
+    """Print one table for each group of data sets."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--ids", choices=IDS, default="odd", help="OpenML ids; even ones are for one look, at the end")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="for each data set, at most")
-    parser.add_argument("--cache", type=Path, default=Path("build/lcdb"), help="where LCDB is, or is downloaded to")
-    parser.add_argument("--out", type=Path, help="JSON with the figures of each data set")
-    parser.add_argument("--plot", type=Path, help="picture of the frontier: .svg or .png")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--ids", choices=IDS, default="odd", help="OpenML ids (default: odd); even ids are for one look at the end"
+    )
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="most tasks for each data set (default: 5)")
+    parser.add_argument(
+        "--cache", type=Path, default=Path("build/lcdb"), help="folder of LCDB, which is downloaded if it is missing"
+    )
+    parser.add_argument("--out", type=Path, help="write the figures of each data set to this JSON file")
+    parser.add_argument("--plot", type=Path, help="draw speed-up against loss: .svg or .png")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="number of processes (default: all CPUs)")
     arguments = parser.parse_args()
     with Pool(arguments.workers) as pool:
         given = tasks(arguments.cache, arguments.ids, arguments.seeds)
@@ -186,13 +190,13 @@ def main() -> None:
         print(table(groups[least]))
         print(f"\n{promises(some)}")
     if arguments.out:
-        told = {
+        written = {
             "ids": arguments.ids,
             "seeds": arguments.seeds,
             "groups": {least: {name: asdict(one) for name, one in group.items()} for least, group in groups.items()},
             "data_sets": {name: _of_data(each) for name, each in of_method.items()},
         }
-        arguments.out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        arguments.out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     if arguments.plot:
         draw(
             arguments.plot,

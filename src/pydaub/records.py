@@ -252,7 +252,7 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # on
     """
     match fields["kind"]:
         case "started":
-            return Started(dict(fields["settings"]), dict(fields["versions"]))
+            return Started(dict(fields["settings"]), dict(fields.get("versions", {})))
         case "asked":
             known = [None if fields[name] is None else number(fields[name], name) for name in ("bound", "priority")]
             return Asked(Allocation(fields["learner"], fields["size"]), *known)

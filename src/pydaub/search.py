@@ -25,13 +25,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
-from pydaub.engines.processes import cores
+from pydaub.engines.registry import Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
 from pydaub.records import VALIDATION_FRACTION, Evaluated, Event, Failure, Measurement
 from pydaub.runs.plan import Sizes, Wanted, check_scoring, default_scoring, plan
-from pydaub.runs.selection import Selection, Where, select
+from pydaub.runs.selection import Selection, select
 from pydaub.views.summary import event_line
 
 if TYPE_CHECKING:
@@ -109,14 +109,15 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     reuse
         Whether a learner may start from what it learned on a smaller sample, where that makes no difference.
     n_jobs
-        Number of worker processes; -1 means one for each core. None evaluates in this process, unless a limit is given.
+        Number of worker processes; -1 means one for each core. None means one.
     time_limit
         Seconds after which the search stops with the best learner so far.
     learner_timeout, learner_memory
         Limits of each evaluation, in seconds and bytes.
     engine, address
-        "processes", or "ray" for all CPUs of the Ray cluster at `address`, or `n_jobs` of them. The address None means
-        the cluster that runs here, "local" starts one.
+        "serial" (in this process), "processes", or "ray" for all CPUs of the Ray cluster at `address`, or `n_jobs` of
+        them. None means "processes" if `n_jobs` or a limit is given, and "serial" otherwise. The address None means the
+        cluster that runs here, "local" starts one.
     folder
         Folder of the run. A search that was killed continues when it is fitted again with the same data and settings.
     random_state
@@ -190,7 +191,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         time_limit: float | None = None,
         learner_timeout: float | None = None,
         learner_memory: int | None = None,
-        engine: str = "processes",
+        engine: str | None = None,
         address: str | None = None,
         folder: str | Path | None = None,
         random_state: Any = None,
@@ -321,14 +322,6 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         return found
 
     def _where(self) -> Where:
-        workers = None
-        if self.n_jobs is not None or self.learner_timeout is not None or self.learner_memory is not None:
-            jobs = 1 if self.n_jobs is None else self.n_jobs
-            if not isinstance(jobs, int | np.integer) or jobs == 0:
-                raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {jobs!r}.")
-            workers = int(jobs) if jobs > 0 else max(1, cores() + 1 + int(jobs))
-        if self.engine == "ray" and (self.n_jobs is None or self.n_jobs < 0):
-            workers = None  # all CPUs of the cluster
         limits = Limits(self.learner_timeout, self.learner_memory)
         if not isinstance(self.folder, str | Path | None):
             raise InputError(f"`folder` must be a path or None, got {self.folder!r}.")
@@ -337,7 +330,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 f"`random_state` must be a whole number where a `folder` is given, got {self.random_state!r}: another"
                 " seed would be another search."
             )
-        return Where(workers, limits, None if self.folder is None else Path(self.folder), self.engine, self.address)
+        folder = None if self.folder is None else Path(self.folder)
+        return Where.from_jobs(self.n_jobs, limits, folder, self.engine, self.address)
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
         if self.param_grid is not None:

@@ -1,3 +1,5 @@
+"""The monotone regression of learning curves."""
+
 from __future__ import annotations
 
 from fractions import Fraction
@@ -21,8 +23,8 @@ def test_two_scores_meet_in_the_middle() -> None:
     assert curve_of([0.5, 0.25]).valid == (0.375, 0.375)
 
 
-def test_the_correction_does_not_cascade_further_back() -> None:
-    """Alg. 1 moves f[n] and f[n/r] only, even where f[n/r] then lies below f[n/r^2]."""
+def test_the_correction_does_not_cascade() -> None:
+    """Alg. 1 changes f[n] and f[n/r] only, even if f[n/r] is then below f[n/r^2]."""
     assert curve_of([0.75, 0.75, 0.25]).valid == (0.75, 0.5, 0.5)
 
 
@@ -34,24 +36,24 @@ scores = st.lists(st.fractions(min_value=-1, max_value=1, max_denominator=16), m
 
 
 @given(scores)
-def test_laws_of_the_correction(raw: list[Fraction]) -> None:
+def test_the_correction_keeps_the_sum_and_changes_only_the_last_two_points(raw: list[Fraction]) -> None:
     curve = curve_of(raw)
     assert [m.valid_score for m in curve.measurements] == raw, "raw scores are kept"
-    assert sum(curve.valid) == sum(raw), "what one point gains the other loses"
+    assert sum(curve.valid) == sum(raw), "the sum does not change"
     if raw == sorted(raw):
-        assert list(curve.valid) == raw, "a monotone curve is left alone"
+        assert list(curve.valid) == raw, "a monotone curve is not changed"
     if len(raw) > 1:
         assert curve.valid[-1] >= curve.valid[-2], "the last two never fall"
         assert curve.prefix(len(raw) - 1).valid[:-1] == curve.valid[:-2], "older points do not change"
 
 
 @given(scores)
-def test_a_prefix_is_the_curve_as_it_was(raw: list[Fraction]) -> None:
+def test_a_prefix_is_the_curve_as_it_was_at_that_length(raw: list[Fraction]) -> None:
     for length in range(len(raw) + 1):
         assert curve_of(raw).prefix(length) == curve_of(raw[:length])
 
 
-def test_sizes_must_grow() -> None:
+def test_sizes_must_strictly_increase() -> None:
     curve = curve_of([0.5])
     with pytest.raises(InputError, match=r"`sizes` of 'any' must strictly grow from 1 or more, got \(10, 10\)"):
         curve.extended(10, Measurement(1.0, 0.5, 0.0))
@@ -60,5 +62,5 @@ def test_sizes_must_grow() -> None:
         Curve("any", (nonsense,), curve.measurements)
     with pytest.raises(InputError, match=r"must strictly grow from 1 or more, got \(-5,\)"):
         Curve("any", (-5,), curve.measurements)
-    with pytest.raises(InputError, match=r"must be as many, got 1 and 0"):
+    with pytest.raises(InputError, match=r"must have the same length, got 1 and 0"):
         Curve("any", (10,), ())

@@ -1,3 +1,5 @@
+"""Geometric and listed schedules."""
+
 from __future__ import annotations
 
 import math
@@ -14,19 +16,19 @@ from pydaub import PAPER_SIZES, InputError, Schedule
 
 
 def test_the_ratio_is_the_decimal_that_was_written() -> None:
-    """1.1 x 10 is 11, though the binary 1.1 is a little more."""
+    """1.1 x 10 is 11, although the binary 1.1 is slightly larger."""
     assert math.ceil(Fraction(1.1) * 10) == 12
     for ratio in (1.1, "1.1", Decimal("1.1"), Fraction(11, 10), "11/10"):
         assert Schedule.geometric(100, 10, ratio).sizes[:4] == (10, 11, 13, 15)
 
 
-def test_sizes_are_rounded_up_one_after_the_other() -> None:
+def test_each_size_is_rounded_up_before_the_next_is_computed() -> None:
     assert Schedule.geometric(38_500, 500, "1.5").sizes == (
         500, 750, 1125, 1688, 2532, 3798, 5697, 8546, 12819, 19229, 28844, 38500,
     )  # fmt: skip
 
 
-def test_the_papers_own_sizes() -> None:
+def test_the_papers_eleven_sizes() -> None:
     assert PAPER_SIZES == (500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 25500, 38500)
     assert Schedule.listed(38_500).sizes == PAPER_SIZES
     assert Schedule.listed(21_500).sizes == (*PAPER_SIZES[:9], 21_500)
@@ -38,7 +40,9 @@ ratios = st.fractions(min_value=Fraction(101, 100), max_value=10)
 
 
 @given(full=st.integers(1, 10**12), first=st.integers(1, 10**6), ratio=ratios)
-def test_geometric_sizes_follow_the_rule_or_say_the_largest_first_size(full: int, first: int, ratio: Fraction) -> None:
+def test_geometric_sizes_follow_the_rule_or_the_error_names_the_largest_first_size(
+    full: int, first: int, ratio: Fraction
+) -> None:
     if first * ratio**2 <= full:
         sizes = Schedule.geometric(full, first, ratio).sizes
         assert sizes[0] == first
@@ -83,7 +87,7 @@ def test_geometric_sizes_follow_the_rule_or_say_the_largest_first_size(full: int
         ((10**9, 10**6, "1.00001"), r"`ratio` must give at most 10000 sizes from 1000000 to 1000000000, got 1.00001"),
     ],
 )
-def test_geometric_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str) -> None:
+def test_geometric_refuses_invalid_arguments(arguments: tuple[Any, Any, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Schedule.geometric(*arguments)
 
@@ -102,6 +106,6 @@ def test_geometric_refuses_nonsense(arguments: tuple[Any, Any, Any], message: st
         ((None, [5]), r"`full_size` must be a whole number, got None"),
     ],
 )
-def test_a_list_refuses_nonsense(arguments: tuple[Any, Any], message: str) -> None:
+def test_listed_refuses_invalid_arguments(arguments: tuple[Any, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Schedule.listed(*arguments)

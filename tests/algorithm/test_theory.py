@@ -1,4 +1,4 @@
-"""Each statement of the paper's theory, checked on what DAUB* did, in exact arithmetic."""
+"""Every statement of the paper's theory, checked on runs of DAUB* in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Exact = Callable[[Any], Any]
 
 @st.composite
 def well_behaved(draw: st.DrawFn, N: int) -> Exact:
-    """A curve on 1..N that never falls and has diminishing returns, with values in [0, 1]."""
+    """Draw a curve on 1..N that never falls and has diminishing returns, with values in [0, 1]."""
     pieces = draw(st.lists(st.tuples(st.integers(1, 60), st.integers(1, N)), min_size=1, max_size=6))
     gains = [gain for gain, length in sorted(pieces, reverse=True) for _ in range(length)]
     gains += [0] * N
@@ -36,7 +36,7 @@ def well_behaved(draw: st.DrawFn, N: int) -> Exact:
 
 @st.composite
 def valid_bound(draw: st.DrawFn, f: Exact, N: int) -> Exact:
-    """A black box: any non-increasing function that never falls below f(N)."""
+    """Draw any non-increasing function that never falls below f(N)."""
     falls = sorted(draw(st.lists(st.integers(1, N), max_size=5)))
     steps = [sum(place >= n for place in falls) for n in range(1, N + 1)]
     unit = Fraction(1 - f(N)) / max(len(falls), 1)
@@ -45,7 +45,7 @@ def valid_bound(draw: st.DrawFn, f: Exact, N: int) -> Exact:
 
 @st.composite
 def training_curve(draw: st.DrawFn, f: Exact, N: int) -> Exact:
-    """Training accuracy: non-increasing, and never below f(N)."""
+    """Draw a training accuracy: non-increasing, and never below f(N)."""
     return draw(valid_bound(f, N))
 
 
@@ -59,7 +59,7 @@ costs: st.SearchStrategy[Exact] = st.builds(
 
 @dataclass(frozen=True)
 class World:
-    """Learners with exact curves and costs, and the sizes they may be given."""
+    """Learners with exact curves and costs, and a schedule."""
 
     problem: theory.Problem
     schedule: Schedule
@@ -97,7 +97,7 @@ def worlds(draw: st.DrawFn) -> World:
     return World(problem, Schedule.geometric(N, b, r), r, draw(st.integers(1, 6)), f_T)
 
 
-def test_the_generators_give_what_they_promise() -> None:
+def test_generated_curves_and_costs_are_valid() -> None:
     @given(worlds())
     def check(world: World) -> None:
         for name, f in world.problem.f.items():
@@ -142,10 +142,10 @@ def test_definition_3() -> None:
     assert problem.conditions(S, "flat", d=1) == (False, False, True, 0.5)
 
 
-def test_what_a_cost_is() -> None:
+def test_a_cost_is_at_least_linear() -> None:
     assert theory.is_cost(ROWS, 100)
     assert theory.is_cost(lambda n: n**1.5, 100)
-    assert not theory.is_cost(lambda n: n / 2, 100), "it must look at all rows"
+    assert not theory.is_cost(lambda n: n / 2, 100), "c(n) >= n"
     assert not theory.is_cost(lambda n: 10 * n**0.5, 100), "it must grow at least linearly"
     assert not theory.is_cost(lambda n: n if n < 100 else 99, 100), "up to N itself"
 
@@ -170,12 +170,12 @@ def test_definitions_6_and_7() -> None:
     assert theory.n_delta(FLAT, 10, 0.5) == 2, "the first n that has a derivative"
 
 
-# What the theorems say, on what DAUB* did
+# Statements about runs of DAUB*
 
 
 @given(worlds())
 def test_lemma_1_and_theorem_1(world: World) -> None:
-    """Past the bootstrap: fewer than r n* rows in a step, r^2/(r-1) n* in all, cost at most r/(r-1) c(r n*)."""
+    """Past the bootstrap: less than r n* rows per step, r^2/(r-1) n* in total, cost at most r/(r-1) c(r n*)."""
     trace = world.daub_star()
     f_star = world.problem.f_star
     for j in world.past_bootstrap(trace):
@@ -189,7 +189,7 @@ def test_lemma_1_and_theorem_1(world: World) -> None:
 
 @given(st.data())
 def test_lemma_1_and_theorem_1_for_any_valid_bound(data: st.DataObject) -> None:
-    """The same for black boxes u_i: all that counts is that they are valid and do not rise."""
+    """The same for any bounds u_i that are valid and non-increasing."""
     world = data.draw(worlds())
     u = {j: data.draw(valid_bound(f, world.N)) for j, f in world.problem.f.items()}
     trace = theory.daub_star(world.problem.f, world.schedule, theory.BlackBox(u))
@@ -203,7 +203,7 @@ def test_lemma_1_and_theorem_1_for_any_valid_bound(data: st.DataObject) -> None:
 
 @given(worlds())
 def test_lemma_2(world: World) -> None:
-    """For every learner and every n that is no capped size, what came up to n costs at most r/(r-1) c(n)."""
+    """For every learner and every size n that was not capped, the sizes up to n cost at most r/(r-1) c(n)."""
     trace = world.daub_star()
     for j, c in world.problem.c.items():
         uncapped = [n for n in trace.of(j) if n < world.N]
@@ -211,7 +211,7 @@ def test_lemma_2(world: World) -> None:
             assert sum(c(size) for size in uncapped[:k]) <= theory.lemma_2(world.r, c, n)
 
 
-def test_lemma_2_needs_its_reading() -> None:
+def test_lemma_2_does_not_hold_at_a_capped_size() -> None:
     """With N just above a size of the schedule, the paper's r/(r-1) c(N) does not hold."""
     schedule = Schedule.geometric(82, 16, "1.5")
     assert schedule.sizes == (16, 24, 36, 54, 81, 82)
@@ -222,7 +222,7 @@ def test_lemma_2_needs_its_reading() -> None:
 
 @given(worlds())
 def test_lemma_3(world: World) -> None:
-    """ub_i is a valid projected upper bound function, and does not rise."""
+    """ub_i is a valid projected upper bound function and non-increasing."""
     for j, f in world.problem.f.items():
         ub = world.bound(j)
         assert theory.is_valid_bound(ub, f, world.N)
@@ -231,8 +231,8 @@ def test_lemma_3(world: World) -> None:
 
 
 @given(worlds())
-def test_the_papers_own_bound_is_valid_on_exact_curves_too(world: World) -> None:
-    """The least-squares slope of Algorithm 1 is at least the curve's slope at n, where there is no noise."""
+def test_the_bound_of_algorithm_1_is_valid_on_exact_curves(world: World) -> None:
+    """Without noise, the least-squares slope is at least the slope of the curve at n."""
     for points in (2, 3):
         bound = SlopeBound(points, train_cap=False)
         strategy = STRATEGIES["daub"](list(world.problem.f), world.schedule)
@@ -277,7 +277,7 @@ def test_theorem_3_for_one_n(world: World) -> None:
 
 
 def test_theorem_3_as_n_grows() -> None:
-    """Regret relative to what all would cost, and to what the selected one costs, tends to zero."""
+    """The regret relative to the cost of the selected learner, and of all learners, tends to zero."""
     f: Any = {
         "good": lambda n: Fraction(9, 10) - Fraction(9, 10 * n),
         "bad": lambda n: Fraction(7, 10) * (1 - Fraction(1, n)),
@@ -297,7 +297,7 @@ def test_theorem_3_as_n_grows() -> None:
 
 
 def test_the_bootstrap_alone_can_exceed_r_n_star() -> None:
-    """Why Lemma 1 is read for learners that get past it: a hopeless learner has n* = 2 and still gets b, br, br^2."""
+    """Lemma 1 needs learners that get past the bootstrap: with n* = 2 a hopeless one still gets b, br and br^2."""
     f: Any = {"good": lambda _n: Fraction(9, 10), "bad": lambda _n: Fraction(1, 10)}
     schedule = Schedule.geometric(1000, 100, 2)
     trace = theory.daub_star(f, schedule)
@@ -309,7 +309,7 @@ def test_the_bootstrap_alone_can_exceed_r_n_star() -> None:
 
 @given(st.data())
 def test_proposition_1_and_lemma_5(data: st.DataObject) -> None:
-    """The finite inequalities from which g'(n) = o(1/n) and n^Delta = o(N) follow."""
+    """The finite inequalities that imply g'(n) = o(1/n) and n^Delta = o(N)."""
     N = data.draw(st.integers(12, 300))
     f = data.draw(well_behaved(N))
     for n in range(3, N + 1):
@@ -343,7 +343,7 @@ def pairs(draw: st.DrawFn) -> tuple[int, Any, int, theory.Pair]:
 
 
 @given(pairs())
-def test_the_adversarial_pair_is_what_theorem_4_needs(case: tuple[int, Any, int, theory.Pair]) -> None:
+def test_the_adversarial_pair_meets_the_conditions_of_theorem_4(case: tuple[int, Any, int, theory.Pair]) -> None:
     N, delta, n_delta, pair = case
     assert theory.is_well_behaved(pair.rising, N)
     assert theory.is_well_behaved(pair.flat, N)
@@ -357,8 +357,10 @@ def test_the_adversarial_pair_is_what_theorem_4_needs(case: tuple[int, Any, int,
 
 
 @given(pairs(), st.sampled_from(sorted(STRATEGIES)))
-def test_no_budget_below_gamma_n_delta_tells_the_pair_apart(case: tuple[int, Any, int, theory.Pair], name: str) -> None:
-    """Whichever of two learners is the better one: up to gamma n^Delta rows a strategy does the very same."""
+def test_no_strategy_tells_the_pair_apart_with_gamma_n_delta_rows(
+    case: tuple[int, Any, int, theory.Pair], name: str
+) -> None:
+    """Up to gamma n^Delta rows, a strategy asks for the same whichever of the two learners is better."""
     N, _, _, pair = case
     sizes = Schedule((*range(1, pair.alike + 1), N))
     asked: list[list[Allocation | None]] = []
@@ -374,8 +376,8 @@ def test_no_budget_below_gamma_n_delta_tells_the_pair_apart(case: tuple[int, Any
 
 
 @given(st.integers(10, 400), st.data())
-def test_following_the_advice_works(N: int, data: st.DataObject) -> None:
-    """Floats will do: the pair computes with them exactly."""
+def test_the_largest_delta_named_in_the_error_works(N: int, data: st.DataObject) -> None:
+    """Floats are accepted and converted exactly."""
     n_delta = data.draw(st.integers(4, N - 1))
     try:
         pair = theory.adversarial_pair(N, 1.0, n_delta)
@@ -412,7 +414,7 @@ def test_right_hand_sides_by_hand() -> None:
         ((100, 1, 90), r"`delta` must be small enough for accuracies of at most 1, got 1. The largest is 0.0125"),
     ],
 )
-def test_the_pair_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str) -> None:
+def test_the_pair_refuses_invalid_arguments(arguments: tuple[Any, Any, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         theory.adversarial_pair(*arguments)
 
@@ -420,14 +422,14 @@ def test_the_pair_refuses_nonsense(arguments: tuple[Any, Any, Any], message: str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (({}, {}, 10, 0.5), r"`f` and `c` must be of the same learners, at least one"),
-        (({"a": LINE}, {"b": ROWS}, 10, 0.5), r"`f` and `c` must be of the same learners"),
+        (({}, {}, 10, 0.5), r"`f` and `c` must name the same learners, at least one"),
+        (({"a": LINE}, {"b": ROWS}, 10, 0.5), r"`f` and `c` must name the same learners"),
         (({"a": LINE}, {"a": ROWS}, 0, 0.5), r"`N` must be at least 1, got 0"),
         (({"a": LINE}, {"a": ROWS}, 10, "x"), r"`delta` must be greater than 0 and at most 1, got x"),
         (({"a": LINE}, {"a": ROWS}, 10, 2), r"`delta` must be greater than 0 and at most 1, got 2"),
     ],
 )
-def test_a_problem_refuses_nonsense(arguments: tuple[Any, ...], message: str) -> None:
+def test_a_problem_refuses_invalid_arguments(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         theory.Problem(*arguments)
 
@@ -442,6 +444,6 @@ def test_a_problem_refuses_nonsense(arguments: tuple[Any, ...], message: str) ->
         (lambda: theory.theorem_1(1, ROWS, 5), r"`ratio` must be greater than 1, got 1"),
     ],
 )
-def test_functions_refuse_nonsense(call: Callable[[], object], message: str) -> None:
+def test_functions_refuse_invalid_arguments(call: Callable[[], object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         call()

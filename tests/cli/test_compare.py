@@ -26,7 +26,8 @@ from pydaub import STRATEGIES
 from pydaub.cli.compare import compare
 
 KEYS = {
-    "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
+    "strategy", "sizes", "selected", "selected_size", "valid_score", "metrics", "stopped", "full_size",
+    "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures",
 }  # fmt: skip
 
@@ -120,6 +121,7 @@ def test_options_that_make_no_sense(data: Path, options: tuple[str, str], messag
     assert message in refused("compare", data, "--target", "label", *options)
 
 
+@pytest.mark.slow("processes")
 def test_a_comparison_that_was_interrupted_goes_on(data: Path, tmp_path: Path) -> None:
     gate, out = tmp_path / "gate", tmp_path / "compared"
     learners = gated(tmp_path / "gated.py", gate, rows=400)
@@ -131,7 +133,7 @@ def test_a_comparison_that_was_interrupted_goes_on(data: Path, tmp_path: Path) -
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "pydaub: Interrupted. The same command goes on where it was.\n" in err
+    assert "pydaub: Interrupted. The same command continues where it was.\n" in err
     assert "Traceback" not in err
     wait_until(lambda: not alive(children))
     gate.unlink()

@@ -48,7 +48,7 @@ def test_a_run_is_shown_as_far_as_its_journal_goes(finished: Finished, copied: P
         (copied / "journal.jsonl").write_bytes(content[: int(share * len(content))])
         done = call("show", copied)
         assert done.code == 0
-        assert f"`pydaub resume {copied}` goes on where it was." in done.out
+        assert f"`pydaub resume {copied}` continues the run." in done.out
         assert "not finished" in done.out
         part = call("show", copied, "--json").json
         assert part["stopped"] == "not finished"
@@ -67,7 +67,7 @@ def test_what_was_running_is_counted(finished: Finished, copied: Path) -> None:
     (copied / "journal.jsonl").write_text("\n".join(lines[:first]) + "\n")
     running = sum('"kind":"submitted"' in line for line in lines[:first])
     assert call("show", copied, "--json").json["abandoned"] == running
-    assert f"and {running} unfinished at the end." in call("show", copied).out
+    assert f"and {running} unfinished." in call("show", copied).out
     assert finished.done.json["abandoned"] <= len(begun) - len(ended)
 
 
@@ -84,7 +84,7 @@ def test_a_damaged_request(finished: Finished, copied: Path, command: str) -> No
     more = [finished.data] if command == "predict" else []
     for content in (b"{", b"[]", b"\xff", b'{"request": {"data": 5, "cv": "x"}}'):
         (copied / "run.json").write_bytes(content)
-        assert "run.json must be as pydaub wrote it, got " in refused(command, copied, *more)
+        assert "run.json is damaged: " in refused(command, copied, *more)
 
 
 @pytest.mark.parametrize("command", ["show", "resume"])
@@ -92,7 +92,7 @@ def test_a_damaged_request(finished: Finished, copied: Path, command: str) -> No
     ("damage", "message"),
     [
         (lambda lines: [*lines[:3], b"garbage\n", *lines[3:]], "Line 4 of "),
-        (lambda lines: [b"something else\n", *lines[1:]], "must be a journal of pydaub or not exist, got another file"),
+        (lambda lines: [b"something else\n", *lines[1:]], "exists and is not a journal of pydaub"),
         (lambda lines: [lines[0].replace(b'"format":1', b'"format":9'), *lines[1:]], "must be of journal format 1"),
         (lambda lines: [lines[0].replace(b'"frugal"', b'"magic"'), *lines[1:]], "magic"),
         (lambda lines: [lines[0].replace(b'"sizes":[', b'"sizes":[9999,'), *lines[1:]], "sizes"),
@@ -111,10 +111,10 @@ def test_a_journal_that_is_not_there_yet(copied: Path) -> None:
     (copied / "journal.jsonl").write_bytes(b"")
     assert "A journal must begin with its settings, got none." in refused("show", copied)
     (copied / "journal.jsonl").unlink()
-    assert f"must be there to be shown, got none. `pydaub resume {copied}` begins it." in refused("show", copied)
+    assert f"does not exist yet. `pydaub resume {copied}` starts the run." in refused("show", copied)
     (copied / "journal.jsonl").mkdir()
-    assert "must be an ordinary file, got something else" in refused("show", copied)
-    assert "must be an ordinary file, got something else" in refused("resume", copied)
+    assert "must be a regular file" in refused("show", copied)
+    assert "must be a regular file" in refused("resume", copied)
 
 
 def test_a_result_that_was_torn(finished: Finished, copied: Path) -> None:

@@ -18,7 +18,7 @@ from tables import random_schedule, random_table, write_csv
 
 HEADER = "learner,size,train_score,valid_score,seconds\n"
 KEYS = {
-    "strategy", "sizes", "resumed",
+    "strategy", "sizes", "resumed", "selected_size", "valid_score", "metrics", "stopped",
     "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated", "abandoned", "failures",
 }  # fmt: skip
 
@@ -256,12 +256,12 @@ def test_a_journal_is_gone_on_with(pydaub: Any, curves: Path, tmp_path: Path) ->
     ("options", "message"),
     [
         (("--jobs", "0"), "`--jobs` must be at least 1, got 0."),
-        (("--sizes", "10,x"), "`--sizes` must be whole numbers with commas between, or 'paper', got '10,x'."),
-        (("--sizes", "1_0,20"), "`--sizes` must be whole numbers with commas between, or 'paper', got '1_0,20'."),
-        (("--sizes", ""), "`--sizes` must be whole numbers with commas between, or 'paper', got ''."),
+        (("--sizes", "10,x"), "`sizes` must be whole numbers separated by commas, or 'paper', got '10,x'."),
+        (("--sizes", "1_0,20"), "`sizes` must be whole numbers separated by commas, or 'paper', got '1_0,20'."),
+        (("--sizes", ""), "`sizes` must be whole numbers separated by commas, or 'paper', got ''."),
         (("--sizes", "40,20"), "`sizes` must be at least one and strictly grow"),
         (("--sizes", "0,20"), "`sizes` must be at least one and strictly grow from 1 or more"),
-        (("--sizes", "10,20", "--ratio", "2"), "`--sizes` must be given without `--first-size` and `--ratio`."),
+        (("--sizes", "10,20", "--ratio", "2"), "`sizes` must be given without `first_size` and `ratio`."),
         (("--ratio", "1"), "`ratio` must be greater than 1, got 1."),
         (("--ratio", "x"), "`ratio` must be a finite number greater than 1, got 'x'."),
         (("--ratio", "nan"), "`ratio` must be a finite number greater than 1, got 'nan'."),
@@ -272,8 +272,14 @@ def test_a_journal_is_gone_on_with(pydaub: Any, curves: Path, tmp_path: Path) ->
             ("--first-size", "11"),
             "curves.csv must hold size 11 of learner 'flat', which is asked for, got only 10, 20,",
         ),
-        (("--strategy", "full", "--no-train-bound"), "`--no-train-bound` must go with a strategy that has bounds"),
-        (("--strategy", "halving", "--non-increasing-bound"), "`--non-increasing-bound` must go with a strategy"),
+        (
+            ("--strategy", "full", "--no-train-bound"),
+            "`train_bound` must go with the strategy daub or elimination, got 'full'",
+        ),
+        (
+            ("--strategy", "halving", "--non-increasing-bound"),
+            "`non_increasing_bound` must go with the strategy daub or elimination, got 'halving'",
+        ),
     ],
 )
 def test_bad_options_get_one_line_and_exit_code_2(
@@ -345,4 +351,4 @@ def test_an_interrupted_run_says_how_to_go_on(curves: Path, tmp_path: Path, monk
     with pytest.raises(SystemExit) as raised:
         main(["replay", str(curves), "--journal", str(tmp_path / "run.jsonl")])
     assert raised.value.code == 130
-    assert errors == [f"Interrupted. The same command goes on with {tmp_path / 'run.jsonl'}."]
+    assert errors == [f"Interrupted. The same command continues with {tmp_path / 'run.jsonl'}."]

@@ -124,7 +124,7 @@ def test_many_options_at_once(tmp_path: Path) -> None:
     assert (settings["seed"], settings["reuse"]) == (7, False)
     assert most_at_a_time(folder) == 1
     assert " s on 1 worker." in done.out
-    assert f"The run is in {folder}; the learner, trained on its rows, in model.skops there." in done.out
+    assert f"The run is in {folder}; the learner, trained on 180 rows, is in model.skops there." in done.out
     unseen = mixed(20).assign(town="Atlantis", zip=99999, member=None, story="")
     assert call("predict", folder, written(unseen, tmp_path / "new.csv")).out.count("\n") == 21
 
@@ -334,7 +334,7 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--cv", "-3"), "`--cv` must be at least 2 folds, got -3."),
         (("--cv", "3", "--time", "a"), "`--cv` must go without `--time`: folds would mix the times."),
         (("--scoring", "r2"), "`scoring` must suit the target, a classification, got 'r2'"),
-        (("--cv", "999"), "`--cv` must be at most the 80 rows of the first size, got 999 folds."),
+        (("--cv", "999"), "`cv` must be at most the 80 rows of the first size, got 999 folds."),
         (("--cv", "3", "--validation", "x.csv"), "`--cv` must go without `--validation`"),
         (("--first-size", "0"), "`first_size` must be at least 1, got 0."),
         (("--first-size", "999"), "The largest `first_size` that works is 186."),
@@ -365,9 +365,9 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--encoding", "klingon"), "`encoding` must be one that Python knows, such as latin-1, got 'klingon'."),
         (("--seed", "-1"), "`seed` must not be negative, got -1."),
         (("--target", "lable"), "`target` must be a column of numbers.csv, got 'lable'. Did you mean 'label'?"),
-        (("--out", "used"), "used must be a new or empty folder, got one with files. `pydaub resume` goes on with"),
-        (("--out", "numbers.csv"), "numbers.csv must be a folder that can be written, got File exists."),
-        (("--out", "/proc/run"), "/proc/run must be a folder that can be written, got "),
+        (("--out", "used"), "used must be a new or empty folder, got one with files. `pydaub resume` continues"),
+        (("--out", "numbers.csv"), "Cannot write to the folder numbers.csv: File exists."),
+        (("--out", "/proc/run"), "Cannot write to the folder /proc/run: "),
     ],
 )
 def test_options_that_make_no_sense(
@@ -460,8 +460,8 @@ def test_a_time_limit_that_leaves_no_time(tmp_path: Path) -> None:
     )
     assert json.loads(done.out)["selected"] is None
     shown = call("show", folder)
-    assert "Nothing has been selected yet: time limit." in shown.out
-    assert f"`pydaub resume {folder}` goes on where it was." in shown.out
+    assert "Nothing has been selected: time limit." in shown.out
+    assert f"`pydaub resume {folder}` continues the run." in shown.out
     assert "must hold a saved learner, got none." in refused("predict", folder, data)
 
 
@@ -487,7 +487,11 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Gate:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)],
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow("processes")),
+        pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow("processes")),
+    ],
     ids=str,
 )
 def test_a_run_that_was_cut_short_goes_on(gate: Gate, tmp_path: Path, number: signal.Signals, code: int) -> None:
@@ -505,7 +509,7 @@ def test_a_run_that_was_cut_short_goes_on(gate: Gate, tmp_path: Path, number: si
     assert "Traceback" not in err
     assert "\x1b" not in err, "no escape codes off a terminal, whatever it is said to know"
     if number != signal.SIGKILL:
-        assert f"pydaub: Interrupted. `pydaub resume {folder}` goes on where it was.\n" in err
+        assert f"pydaub: Interrupted. `pydaub resume {folder}` continues the run.\n" in err
     wait_until(lambda: not alive(children))
     assert "not finished" in call("show", folder).out
     if number == signal.SIGINT:
@@ -539,16 +543,17 @@ def _stop_at_once(folder: Path) -> None:
     """A time limit that has passed already: the best so far, honestly labelled."""
     done = call("resume", folder, "--time-limit", "0.001s", "--quiet")
     assert done.code == 0, done.err
-    assert "Stopped (time limit) before the end. The best so far is " in done.out
+    assert "The run ended early (time limit). The best so far is " in done.out
     assert "No certificate: no learner has had all 420 rows." in done.out
-    assert f"`pydaub resume {folder}` goes on where it was." in done.out
+    assert f"`pydaub resume {folder}` continues the run." in done.out
     told = call("show", folder, "--json").json
     assert told["stopped"] == "time limit"
     assert told["selected_size"] < told["full_size"]
     assert "No certificate" in told["certificate"]["text"]
-    assert "Stopped (time limit) before the end." in call("show", folder).out
+    assert "The run ended early (time limit)." in call("show", folder).out
 
 
+@pytest.mark.slow("processes")
 def test_a_second_interruption_leaves_nothing_behind(gate: Gate, tmp_path: Path) -> None:
     """Ctrl-C, and again while it is being dealt with."""
     folder = tmp_path / "run"

@@ -34,6 +34,7 @@ def pids(folder: Path) -> set[int]:
     return {int(line) for line in path.read_text().split()} if path.exists() else set()
 
 
+@pytest.mark.slow("processes")
 def test_a_learner_that_hangs_is_dropped_brought_back_and_the_run_goes_on(learners: Path, tmp_path: Path) -> None:
     data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
     options = ["--target", "label", "--learners", learners, "--out", folder, "--jobs", "1", "--quiet"]

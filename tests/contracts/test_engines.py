@@ -1,11 +1,11 @@
-"""The laws of `Engine`, run over every engine in the folder."""
+"""The laws of `Engine` hold for every engine, and those of `TaskEngine` for every engine of the registry."""
 
 from __future__ import annotations
 
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,14 +23,15 @@ from pydaub import (
     SerialEngine,
     Table,
     TableEngine,
-    engines,
     run,
 )
 from pydaub.data import prepare
-from pydaub.engines.processes import ProcessEngine
+from pydaub.engines.base import TaskEngine
+from pydaub.engines.registry import ENGINES, Where, open_engine
+from pydaub.errors import FitFailed
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import Learner
-from ray_here import cluster, needs_ray
+from ray_here import cluster, needs_ray, skip_unless_alone
 from tables import collected
 
 SCHEDULE = Schedule((10, 20, 40, 80, 160))
@@ -44,7 +45,7 @@ OUTCOMES[Allocation("b", 40)] = Failure("error", "ValueError: no", 0.5)
 
 
 def task() -> Task:
-    """Return a task whose learners score, or fail, as the table says."""
+    """Return a task whose learners score, or fail, as `OUTCOMES` says."""
     rows, target = np.zeros((167, 1)), np.arange(167) % 2
     data = prepare(rows[:160], target[:160], validation=(rows[160:], target[160:]))
     learners = {
@@ -53,75 +54,89 @@ def task() -> Task:
     return Task(data, learners, metrics=False)
 
 
-def on_ray(folder: Path) -> Engine:
-    """Return an engine on a cluster of two nodes with a CPU each."""
-    from pydaub.engines.cluster.ray import RayEngine  # noqa: PLC0415  # it may not be installed
-
-    cluster(2)
-    return RayEngine(task(), folder)
-
-
-Make: TypeAlias = Callable[[Path], Engine]
-ENGINES: dict[str, Make] = {
-    "processes": lambda folder: ProcessEngine(task(), 2, folder),
-    "ray": on_ray,
-    "serial": lambda _: SerialEngine(OUTCOMES.__getitem__),
-    "table": lambda _: TableEngine(Table(OUTCOMES), workers=2),
+WORKERS = {"serial": None, "processes": 2, "ray": None}
+OTHERS: dict[str, Callable[[], Engine]] = {
+    "function": lambda: SerialEngine(OUTCOMES.__getitem__),
+    "table": lambda: TableEngine(Table(OUTCOMES), workers=2),
 }
-every_engine = pytest.mark.parametrize(
-    "make", [pytest.param(make, id=name, marks=needs_ray if name == "ray" else []) for name, make in ENGINES.items()]
-)
 
 
-def told(outcome: Outcome) -> Any:
-    """Return an outcome without its seconds, which are the engine's own."""
+@pytest.fixture(scope="module")
+def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Any]]:
+    """Return a function that opens an engine; the module keeps its folder until the end."""
+    name = request.param
+    if name == "ray":
+        skip_unless_alone(request)
+        cluster(2)
+    with ExitStack() as stack:
+
+        def opened() -> Any:
+            if name in OTHERS:
+                return OTHERS[name]()
+            return stack.enter_context(
+                open_engine(task(), Where(WORKERS[name], folder=tmp_path_factory.mktemp(name), engine=name))
+            )
+
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def engine(make: Callable[[], Any]) -> Any:
+    """Return an engine that several tests share; each of them must leave it idle."""
+    return make()
+
+
+def over(names: tuple[str, ...]) -> pytest.MarkDecorator:
+    marked = [pytest.param(name, id=name, marks=needs_ray if name == "ray" else []) for name in names]
+    return pytest.mark.parametrize("make", marked, indirect=True, scope="module")
+
+
+every_engine = over((*ENGINES, *OTHERS))
+every_task_engine = over(ENGINES)
+
+
+def plain(outcome: Outcome) -> Any:
+    """Return an outcome without its seconds, which differ between engines."""
     if isinstance(outcome, Measurement):
         return outcome.train_score, outcome.valid_score
     return outcome.kind, outcome.message
 
 
-def test_every_engine_in_the_folder_is_here() -> None:
-    assert {module.name for module in pkgutil.iter_modules(engines.__path__)} == {*ENGINES, "base"}
-
-
 @every_engine
-def test_every_submit_is_answered_by_one_collect(make: Make, tmp_path: Path) -> None:
-    engine = make(tmp_path)
+def test_every_submit_is_answered_by_one_collect(engine: Engine) -> None:
     waiting = list(OUTCOMES)
     found: dict[Allocation, Outcome] = {}
-    clock = 0.0
+    clock = engine.clock
     while waiting or len(found) < len(OUTCOMES):
         while waiting and engine.free:
             engine.submit(waiting.pop())
         allocation, outcome = collected(engine)
         assert allocation not in found
         found[allocation] = outcome
-        assert engine.clock >= clock, "the clock never runs back"
+        assert engine.clock >= clock, "the clock never runs backwards"
         clock = engine.clock
-    engine.close()
-    assert {each: told(outcome) for each, outcome in found.items()} == {
-        each: told(outcome) for each, outcome in OUTCOMES.items()
+    assert {each: plain(outcome) for each, outcome in found.items()} == {
+        each: plain(outcome) for each, outcome in OUTCOMES.items()
     }
 
 
 @every_engine
-def test_calls_out_of_turn_are_refused(make: Make, tmp_path: Path) -> None:
-    engine = make(tmp_path)
+def test_calls_out_of_turn_are_refused(engine: Engine) -> None:
     for timeout in (None, 0.0):
         with pytest.raises(ProtocolError, match=r"`collect` must follow a `submit`"):
             engine.collect(timeout)
     waiting = list(OUTCOMES)
+    submitted = set()
     while engine.free:
+        submitted.add(waiting[-1])
         engine.submit(waiting.pop())
     with pytest.raises(ProtocolError, match=r"`submit` must wait"):
         engine.submit(waiting.pop())
-    assert collected(engine)[0] in OUTCOMES
-    engine.close()
+    assert {collected(engine)[0] for _ in submitted} == submitted
 
 
 @every_engine
-def test_collecting_ends_after_its_time_and_loses_nothing(make: Make, tmp_path: Path) -> None:
-    engine = make(tmp_path)
+def test_collect_returns_after_its_timeout_and_loses_nothing(engine: Engine) -> None:
     free = engine.free
     engine.submit(Allocation("a", 10))
     for timeout in (0.0, -1.0):
@@ -129,33 +144,55 @@ def test_collecting_ends_after_its_time_and_loses_nothing(make: Make, tmp_path: 
     assert engine.free == free - 1, "it is still running"
     allocation, outcome = collected(engine)
     assert allocation == Allocation("a", 10)
-    assert told(outcome) == told(OUTCOMES[allocation])
+    assert plain(outcome) == plain(OUTCOMES[allocation])
     assert engine.free == free
     engine.submit(Allocation("b", 40))
     done = engine.collect(60.0)
     assert done is not None
-    assert told(done[1]) == ("error", "ValueError: no")
-    engine.close()
+    assert plain(done[1]) == ("error", "ValueError: no")
 
 
 @every_engine
-def test_what_is_cancelled_is_not_collected_and_leaves_its_place_to_another(make: Make, tmp_path: Path) -> None:
-    engine = make(tmp_path)
+def test_a_cancelled_evaluation_is_never_collected_and_frees_its_worker(engine: Engine) -> None:
     free = engine.free
     engine.submit(Allocation("a", 10))
     engine.cancel(Allocation("a", 10))
     engine.cancel(Allocation("c", 10))
     assert engine.free == free
-    engine.submit(Allocation("b", 10))
-    assert collected(engine)[0] == Allocation("b", 10)
-    engine.submit(Allocation("a", 10))
-    assert collected(engine)[0] == Allocation("a", 10)
+    for name in ("b", "a"):
+        engine.submit(Allocation(name, 10))
+        assert collected(engine)[0] == Allocation(name, 10)
+
+
+@every_task_engine
+def test_a_learner_that_is_admitted_is_evaluated_like_the_others(engine: TaskEngine) -> None:
+    engine.admit("d", Learner("d", faulty.Learner(0.6)))
+    engine.submit(Allocation("d", 20))
+    assert plain(collected(engine)[1]) == (1.0, 0.62)
+
+
+@every_task_engine
+def test_the_best_fitted_learner_is_kept_and_any_can_be_fitted_again(make: Callable[[], TaskEngine]) -> None:
+    """Even after the engine was closed: a run closes it before the selected learner is asked for."""
+    engine = make()
+    for allocation in (Allocation("c", 20), Allocation("a", 160), Allocation("b", 20)):
+        engine.submit(allocation)
+        collected(engine)
     engine.close()
+    kept: Any = engine.fitted(Allocation("b", 20), 0.5 + 20 / 1000)
+    assert kept.size_ == 20, "the best of all"
+    kept = engine.fitted(Allocation("a", 160), 0.3 + 160 / 1000)
+    assert kept.size_ == 160, "the best of the full size"
+    assert engine.fitted(Allocation("c", 20), 0.4 + 20 / 1000) is None, "worse than another"
+    assert engine.fitted(Allocation("b", 20), 0.5) is None, "another score"
+    assert engine.fit(Allocation("c", 160), with_validation=True).size_ == 167
+    with pytest.raises(FitFailed, match=r"b could not be refitted: error: ValueError: no\. Raise the limits"):
+        engine.fit(Allocation("b", 40), with_validation=False)
 
 
 @every_engine
-def test_nothing_survives_close(make: Make, tmp_path: Path) -> None:
-    engine = make(tmp_path)
+def test_nothing_survives_close(make: Callable[[], Engine]) -> None:
+    engine = make()
     free = engine.free
     engine.submit(Allocation("a", 10))
     engine.close()
@@ -166,10 +203,15 @@ def test_nothing_survives_close(make: Make, tmp_path: Path) -> None:
 
 
 @every_engine
-def test_every_engine_gives_the_same_answer(make: Make, tmp_path: Path) -> None:
-    results = [
-        run(Daub(["a", "b", "c"], SCHEDULE), engine) for engine in (make(tmp_path), TableEngine(Table(OUTCOMES)))
-    ]
-    steps = [[(step.allocation, told(step.outcome), step.bound) for step in result.steps] for result in results]
+def test_every_engine_gives_the_same_answer(make: Callable[[], Engine]) -> None:
+    results = [run(Daub(["a", "b", "c"], SCHEDULE), engine) for engine in (make(), TableEngine(Table(OUTCOMES)))]
+    steps = [[(step.allocation, plain(step.outcome), step.bound) for step in result.steps] for result in results]
     assert steps[0] == steps[1]
     assert results[0].selected == "c"
+
+
+def test_every_engine_of_the_registry_is_tested_here(tmp_path: Path) -> None:
+    assert set(WORKERS) == set(ENGINES)
+    for name in ENGINES:
+        where = Where(WORKERS[name], folder=tmp_path, engine=name)
+        assert (where.kind.name, where.isolated) == (name, name != "serial")

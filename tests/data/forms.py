@@ -1,4 +1,4 @@
-"""Small data of every form, as files and people give them."""
+"""Small data sets of every form that users pass in."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ FORMS: Final[dict[str, Any]] = {
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two X are the same to the type and the bit."""
+    """Whether two X have the same type and exactly the same values."""
     if isinstance(one, pd.DataFrame):
         pd.testing.assert_frame_equal(one, other)
         return True

@@ -46,7 +46,7 @@ def given(**columns: Any) -> pd.DataFrame:
         {"more": [1, 2, 3]},
     ],
 )
-def test_columns_come_in_many_types_and_leave_in_one(columns: dict[str, Any]) -> None:
+def test_columns_of_many_types_are_converted_to_one(columns: dict[str, Any]) -> None:
     rows = new_rows(MIXED, given(**columns))
     assert list(rows) == ["n", "b", "c", "d"]
     assert rows["n"].tolist() == [1.0, 2.0, 3.0]
@@ -56,7 +56,7 @@ def test_columns_come_in_many_types_and_leave_in_one(columns: dict[str, Any]) ->
     assert new_rows(MATRIX, given(**columns)).dtype == np.float64
 
 
-def test_categories_are_text_whatever_they_look_like() -> None:
+def test_categories_become_text_whatever_they_look_like() -> None:
     made = [new_rows(MIXED, given(c=c))["c"].tolist()[:2] for c in ([1, 2, 3], [1.0, 2.0, None], ["1", "2", "3"])]
     assert made == [["1", "2"]] * 3
     assert new_rows(MIXED, given(c=pd.Categorical([1, 2, 1])))["c"].tolist() == ["1", "2", "1"]
@@ -82,7 +82,7 @@ def test_a_file_of_new_rows_needs_no_target(tmp_path: Path) -> None:
     assert new_rows(schema, tmp_path / "new.csv", encoding="latin-1")["n"].tolist() == [5]
 
 
-def test_sparse_rows_are_made_as_wide_as_those_of_training() -> None:
+def test_sparse_rows_get_the_width_of_the_training_rows() -> None:
     narrow, wide = sparse.csr_matrix([[1.0, 0]]), sparse.csc_array([[0, 0, 3.0, 4.0]])
     assert new_rows(SPARSE, narrow).toarray().tolist() == [[1, 0, 0]]
     assert new_rows(SPARSE, wide).toarray().tolist() == [[0, 0, 3]]
@@ -90,7 +90,7 @@ def test_sparse_rows_are_made_as_wide_as_those_of_training() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_was_prepared_comes_back_with_the_same_columns(form: str) -> None:
+def test_training_rows_keep_their_columns_as_new_rows(form: str) -> None:
     schema = prepare(FORMS[form], LABELS).schema
     rows = new_rows(schema, FORMS[form])
     assert rows.shape == FORMS[form].shape
@@ -100,7 +100,7 @@ def test_what_was_prepared_comes_back_with_the_same_columns(form: str) -> None:
         assert np.array_equal(rows, FORMS[form].astype(float), equal_nan=True)
 
 
-def test_columns_that_were_not_looked_at() -> None:
+def test_columns_that_were_not_described() -> None:
     assert new_rows(prepare(NUMBERS, LABELS, columns=False).schema, NUMBERS).shape == NUMBERS.shape
     with pytest.raises(InputError, match="`schema` must describe its columns, got none"):
         new_rows(prepare(FRAME, LABELS, columns=False).schema, FRAME)

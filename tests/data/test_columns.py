@@ -55,13 +55,13 @@ def test_the_kind_of_a_column(values: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "Id", "user_id", "customerId", "index", "uuid", "row id", "row_number"])
-def test_whole_numbers_named_like_an_identifier_are_one(name: str) -> None:
+def test_distinct_whole_numbers_named_like_an_identifier_are_one(name: str) -> None:
     assert of([3, 10, 42], name) == "identifier"
     assert of([3, 10, 10], name) == "numeric"
 
 
 @pytest.mark.parametrize("name", ["humid", "paid", "rapid", "idle", "grid"])
-def test_words_that_end_alike_are_no_identifiers(name: str) -> None:
+def test_words_that_end_in_id_are_not_identifiers(name: str) -> None:
     assert of([3, 10, 42], name) == "numeric"
 
 
@@ -70,7 +70,7 @@ def test_columns_are_counted() -> None:
     assert (column.name, column.missing, column.distinct, column.used) == ("x", 1, 2, True)
 
 
-def test_a_person_knows_better() -> None:
+def test_given_kinds_override_inferred_ones() -> None:
     frame = pd.DataFrame({"zip": [1, 2, 3], "id": [4, 5, 7]})
     assert [c.kind for c in infer_columns(frame, {"zip": "categorical", "id": "numeric"})] == ["categorical", "numeric"]
     with pytest.raises(InputError, match=r"`kinds` must name columns of the data, got 'zap'. It has 'zip', 'id'"):
@@ -80,7 +80,7 @@ def test_a_person_knows_better() -> None:
         infer_columns(frame, nonsense)
 
 
-def test_columns_of_ones_own_frame_are_all_used() -> None:
+def test_all_columns_of_a_users_own_frame_are_used() -> None:
     frame = pd.DataFrame(
         {
             "constant": [1] * N,
@@ -139,7 +139,7 @@ def test_whether_a_target_is_a_class(y: Any, task: str) -> None:
         (3, "`y` must be one column of values, got int"),
     ],
 )
-def test_a_target_is_one_column(y: Any, message: str) -> None:
+def test_a_target_must_be_one_column(y: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         infer_task(y)
 

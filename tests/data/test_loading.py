@@ -47,7 +47,7 @@ def written(table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def test_kinds_are_found_and_columns_that_tell_nothing_left_out(path: Path) -> None:
+def test_kinds_are_inferred_and_uninformative_columns_left_out(path: Path) -> None:
     data = load(path, "label", group="family", drop=["price"])
     assert {column.name: column.kind for column in data.schema.columns} == {
         "id": "identifier",
@@ -61,7 +61,7 @@ def test_kinds_are_found_and_columns_that_tell_nothing_left_out(path: Path) -> N
         "empty": "constant",
     }
     assert data.notes == (
-        "Column 'family' divides the rows and is no feature.",
+        "Column 'family' divides the rows and is not a feature.",
         "Columns left out as constant: 'same', 'empty'.",
         "Columns left out as identifier: 'id'.",
     )
@@ -97,13 +97,13 @@ def test_numbers_and_booleans_become_a_matrix(path: Path, tmp_path: Path) -> Non
 def test_a_regression_is_recognised(path: Path) -> None:
     data = load(path, "price")
     assert (data.schema.task, data.schema.classes, data.train(5).y.dtype) == ("regression", (), np.float64)
-    assert load(path, "count").schema.classes == (1, 3, 7)  # whole, though some are missing
+    assert load(path, "count").schema.classes == (1, 3, 7)  # whole numbers, though some are missing
     assert load(path, "count").notes[-1] == "Rows without a target were left out: 15."
     assert load(path, "count", task="regression").schema.task == "regression"
     assert load(path, "smokes").schema.classes == ("no", "yes")
 
 
-def test_a_group_stays_on_one_side_and_time_divides(path: Path) -> None:
+def test_groups_are_not_divided_and_the_latest_rows_are_for_validation(path: Path) -> None:
     data = load(path, "label", group="family")
     train, valid = data.train(data.full_size), data.valid()
     assert not set(train.groups) & set(valid.groups)  # type: ignore[arg-type]  # they have groups
@@ -113,7 +113,7 @@ def test_a_group_stays_on_one_side_and_time_divides(path: Path) -> None:
     assert data.valid_size in range(14, 23)
 
 
-def test_a_validation_file_is_read_as_the_training_file_was(path: Path, tmp_path: Path) -> None:
+def test_a_validation_file_is_read_like_the_training_file(path: Path, tmp_path: Path) -> None:
     other = TABLE.iloc[:7].assign(town=["1", "2", "3", "4", "5", "6", "7"], more=1)
     data = load(path, "label", validation=written(other.drop(columns="id"), tmp_path / f"v{path.suffix}"))
     assert (data.full_size, data.valid_size) == (ROWS, 7)
@@ -135,7 +135,7 @@ def test_text_labels_stay_text_in_a_validation_file_of_numbers(tmp_path: Path) -
     assert load(train, "y", validation=valid).valid().y.tolist() == ["1", "2"]
 
 
-def test_a_person_knows_better(path: Path) -> None:
+def test_given_kinds_override_inferred_ones(path: Path) -> None:
     data = load(path, "label", kinds={"family": "categorical", "id": "numeric", "town": "identifier"})
     kinds = {column.name: column.kind for column in data.schema.used}
     assert (kinds["family"], kinds["id"], "town" in kinds) == ("categorical", "numeric", False)

@@ -38,7 +38,7 @@ def same(one: Sample, other: Sample) -> bool:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_mapped_equals_what_was_in_memory(form: str, target: str, tmp_path: Path) -> None:
+def test_mapped_data_equals_data_in_memory(form: str, target: str, tmp_path: Path) -> None:
     weights = np.arange(ROWS) if target == "int" else None
     groups = np.arange(ROWS) // 2 if target == "bool" else None
     data = prepare(FORMS[form], TARGETS[target], sample_weight=weights, groups=groups, seed=3)
@@ -54,8 +54,8 @@ def test_what_is_mapped_equals_what_was_in_memory(form: str, target: str, tmp_pa
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_samples_are_nested_and_rows_stay_whole(form: str) -> None:
-    """Each row keeps its target: the target here is the number of the row."""
+def test_samples_are_nested_and_rows_keep_their_targets(form: str) -> None:
+    """The target is the number of the row."""
     rows = FORMS[form]
     data = prepare(rows, np.arange(ROWS) + 0.5, split=Split(none=True))
     everything = data.train(ROWS)
@@ -81,20 +81,20 @@ def test_samples_are_nested_and_rows_stay_whole(form: str) -> None:
 
 def test_a_frame_keeps_the_types_of_its_columns() -> None:
     made = prepare(FRAME, LABELS).train(9).X
-    kept = [name for name in FRAME if name not in {"objects", "day"}]  # text and dates become the types that say so
+    kept = [name for name in FRAME if name not in {"objects", "day"}]  # objects that are text or dates get those types
     assert made[kept].dtypes.tolist() == FRAME[kept].dtypes.tolist()
     assert list(made.columns) == list(FRAME.columns)
     assert str(made["day"].dtype).startswith("datetime64")
 
 
-def test_no_validation_rows_can_be_stored(tmp_path: Path) -> None:
+def test_data_without_validation_rows_can_be_saved(tmp_path: Path) -> None:
     for name, rows in FORMS.items():
         prepare(rows, LABELS, split=Split(none=True)).save(tmp_path / name)
         data = Prepared.open(tmp_path / name)
         assert (data.full_size, data.valid_size, len(data.valid().y)) == (ROWS, 0, 0)
 
 
-def test_mapped_arrays_are_views_that_cannot_be_written(tmp_path: Path) -> None:
+def test_mapped_arrays_are_read_only_views(tmp_path: Path) -> None:
     for form in ("float32", "csr"):
         prepare(FORMS[form], LABELS).save(tmp_path / form)
         rows = Prepared.open(tmp_path / form).train(10).X
@@ -104,7 +104,7 @@ def test_mapped_arrays_are_views_that_cannot_be_written(tmp_path: Path) -> None:
         assert not values.flags.writeable
 
 
-def test_the_fingerprint_tells_data_seeds_and_splits_apart() -> None:
+def test_the_fingerprint_depends_on_data_seed_and_split() -> None:
     changed = NUMBERS.copy()
     changed[3, 2] += 1e-12
     frame = FRAME.assign(text=["a", "c", None] * 20)
@@ -130,12 +130,13 @@ def test_the_fingerprint_is_the_same_in_another_process() -> None:
         "print(*[prepare(rows, LABELS).fingerprint for rows in FORMS.values()])"
     )
     tests = str(Path(__file__).parents[1])
-    told = subprocess.run([sys.executable, "-c", script, tests], capture_output=True, text=True, check=True).stdout
-    assert told.split() == [prepare(rows, LABELS).fingerprint for rows in FORMS.values()]
+    printed = subprocess.run([sys.executable, "-c", script, tests], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == [prepare(rows, LABELS).fingerprint for rows in FORMS.values()]
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is told by Linux")
-def test_a_process_that_opens_a_big_matrix_adds_little_memory(tmp_path: Path) -> None:
+@pytest.mark.slow("memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_opening_a_big_matrix_takes_little_memory(tmp_path: Path) -> None:
     big = np.zeros((200_000, 64), dtype=np.float32)  # 51 MB
     big[:, 0] = np.arange(len(big))
     prepare(big, np.arange(len(big)) % 2, split=Split(0.01), columns=False).save(tmp_path / "big")
@@ -151,10 +152,10 @@ sample = Prepared.open(Path(sys.argv[1])).train(190_000)
 total = sum(float(sample.X[start : start + 1000].sum()) for start in range(0, 190_000, 1000))
 print(private() - before)
 """
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "big")], capture_output=True, text=True, check=True
     ).stdout
-    assert int(told) < 10_000  # kB; the labels are 1,520 of them
+    assert int(printed) < 10_000  # kB; the labels are 1,520 of them
 
 
 @pytest.mark.parametrize("size", [0, -1, 43, 1.5, "3", None, True])
@@ -174,16 +175,16 @@ class Interrupted(MatrixRows):
         raise KeyboardInterrupt
 
 
-def test_saving_leaves_all_or_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_save_leaves_nothing_behind(tmp_path: Path) -> None:
     data = prepare(NUMBERS, LABELS)
     rows: Any = Interrupted(NUMBERS[:18])
-    data._valid = data._valid._replace(rows=rows)  # noqa: SLF001  # a kill between two files
+    data._valid = data._valid._replace(rows=rows)  # noqa: SLF001  # an interrupt between two files
     with pytest.raises(KeyboardInterrupt):
         data.save(tmp_path / "data")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
+def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     data = prepare(NUMBERS, LABELS)
     data.save(tmp_path / "data")
     with pytest.raises(InputError, match=r"`folder` must be new or empty, got .*data. Name another one"):
@@ -195,7 +196,7 @@ def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
         data.save(tmp_path / "file" / "data")
 
 
-def test_what_is_no_prepared_data_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_prepared_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must be a folder of prepared data, got: .*No such file"):
         Prepared.open(tmp_path / "none")
     for form in ("float64", "csr", "pandas"):

@@ -19,7 +19,7 @@ FORM_OF = {"csr": "sparse", "csc": "sparse", "empty": "sparse", "pandas": "frame
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_x_keeps_its_kind_and_all_of_its_columns(form: str) -> None:
+def test_x_keeps_its_type_and_all_columns(form: str) -> None:
     given = FORMS[form]
     data = prepare(given, LABELS)
     made = data.train(5).X
@@ -35,13 +35,13 @@ def test_x_keeps_its_kind_and_all_of_its_columns(form: str) -> None:
         assert made.flags.c_contiguous
 
 
-def test_sparse_matrices_are_what_every_library_takes() -> None:
+def test_sparse_matrices_become_csr_with_32_bit_indices() -> None:
     made = prepare(FORMS["csc"], LABELS).train(9).X
     assert isinstance(made, sparse.csr_matrix)
     assert (made.indices.dtype, made.indptr.dtype, made.has_sorted_indices) == (np.int32, np.int32, True)
 
 
-def test_the_original_is_left_alone() -> None:
+def test_the_original_is_not_changed() -> None:
     unsorted = sparse.csr_matrix(([1.0, 2.0] * 30, [3, 1] * 30, range(0, 61, 1)), shape=(60, 4))
     before = unsorted.indices.copy()
     prepare(unsorted, LABELS)
@@ -56,7 +56,7 @@ def test_missing_numbers_are_counted() -> None:
     assert prepare(masked, LABELS).schema.columns == columns
 
 
-def test_names_of_columns_become_text() -> None:
+def test_column_names_become_text() -> None:
     data = prepare(pd.DataFrame(NUMBERS), LABELS)
     assert list(data.train(3).X.columns) == ["0", "1", "2", "3"] == [column.name for column in data.schema.columns]
 
@@ -76,7 +76,7 @@ def test_labels_weights_and_groups_follow_their_rows() -> None:
     assert (data.full_size, data.valid_size) == (42, 18)
 
 
-def test_time_divides() -> None:
+def test_the_latest_rows_are_for_validation() -> None:
     number = np.arange(ROWS)
     for time in (number, pd.date_range("2020-01-01", periods=ROWS), pl.Series(number)):
         data = prepare(number[:, None], LABELS, time=time)
@@ -99,7 +99,7 @@ def test_validation_rows_may_be_given(form: str) -> None:
         assert list(data.valid().X.columns) == list(rows.columns)
 
 
-def test_classes_that_only_validation_knows_are_told() -> None:
+def test_classes_without_training_rows_are_noted() -> None:
     data = prepare(NUMBERS, LABELS, validation=(NUMBERS[:4], ["no", "yes", "never", None]))
     assert data.schema.classes == ("never", "no", "perhaps", "yes")
     assert data.notes == (
@@ -110,7 +110,7 @@ def test_classes_that_only_validation_knows_are_told() -> None:
     assert data.valid().y.tolist() == ["no", "yes", "never"]
 
 
-def test_rows_without_a_target_and_rare_classes_are_told() -> None:
+def test_rows_without_a_target_and_rare_classes_are_noted() -> None:
     labels = [None, None, "rare", *["a", "b", "c"] * 19]
     data = prepare(NUMBERS, labels)
     assert data.full_size + data.valid_size == 58
@@ -124,7 +124,7 @@ def test_ten_rows_are_enough() -> None:
 
 
 class Foreign:
-    """What no library knows."""
+    """An object that no library can convert."""
 
 
 WITH_INF = np.where(np.arange(240).reshape(60, 4) == 6, np.inf, GAPS)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydaub import InputError
 from pydaub.data import Split
 from pydaub.data.split import by_fraction, by_groups, by_time, shuffled
+from pydaub.records import VALIDATION_FRACTION
 
 classes = st.lists(st.integers(0, 4), min_size=2, max_size=80).map(
     lambda codes: np.unique(codes, return_inverse=True)[1]
@@ -17,7 +18,7 @@ seeds = st.integers(0, 1000)
 
 
 @given(classes, seeds)
-def test_every_beginning_holds_each_class_in_proportion(codes: np.ndarray, seed: int) -> None:
+def test_every_prefix_is_stratified(codes: np.ndarray, seed: int) -> None:
     order = shuffled(codes, len(codes), np.random.default_rng(seed))
     assert sorted(order) == list(range(len(codes)))
     counts = np.bincount(codes)
@@ -27,13 +28,13 @@ def test_every_beginning_holds_each_class_in_proportion(codes: np.ndarray, seed:
         assert (np.abs(found - expected) <= 1 + expected / size * len(counts)).all()
 
 
-def test_every_row_of_a_class_is_as_likely_to_come_first() -> None:
+def test_every_row_of_a_class_is_equally_likely_to_come_first() -> None:
     codes = np.array([0] * 4 + [1] * 4)
     first = [shuffled(codes, 8, np.random.default_rng(seed))[0] for seed in range(4000)]
     assert np.bincount(first, minlength=8) == pytest.approx([500] * 8, abs=120)
 
 
-def test_the_seed_decides_on_the_order() -> None:
+def test_the_order_depends_on_the_seed() -> None:
     orders = [shuffled(None, 100, np.random.default_rng(seed)).tolist() for seed in (1, 1, 2)]
     assert orders[0] == orders[1] != orders[2]
 
@@ -59,9 +60,10 @@ def test_validation_rows_are_stratified_and_leave_each_class_a_training_row(
     assert (share <= counts * fraction + 1 + len(counts)).all()
 
 
-def test_thirty_percent_of_each_class() -> None:
+def test_the_default_is_thirty_percent_of_each_class() -> None:
+    assert Split().fraction == VALIDATION_FRACTION
     codes = np.repeat([0, 1], [700, 300])
-    _, valid = by_fraction(codes, 1000, Split().fraction, np.random.default_rng(0))
+    _, valid = by_fraction(codes, 1000, VALIDATION_FRACTION, np.random.default_rng(0))
     assert np.bincount(codes[valid]) == pytest.approx([210, 90], abs=1)
 
 
@@ -86,7 +88,7 @@ def test_groups_stay_together(groups: np.ndarray, fraction: float, seed: int) ->
     assert not set(groups[train]) & set(groups[valid])
 
 
-def test_many_groups_come_near_to_the_fraction() -> None:
+def test_many_groups_come_close_to_the_fraction() -> None:
     groups = np.repeat(np.arange(100), np.random.default_rng(0).integers(1, 20, 100))
     _, valid = by_groups(groups, 0.3, np.random.default_rng(1))
     assert len(valid) / len(groups) == pytest.approx(0.3, abs=0.01)
@@ -102,7 +104,7 @@ def test_validation_is_later_than_training(time: np.ndarray, fraction: float) ->
         assert time[train].max() < time[valid].min()
 
 
-def test_the_latest_rows_are_as_many_as_the_fraction_says() -> None:
+def test_the_fraction_decides_how_many_rows_are_latest() -> None:
     train, valid = by_time(np.arange(10)[::-1], 0.3)
     assert (train.tolist(), valid.tolist()) == ([3, 4, 5, 6, 7, 8, 9], [0, 1, 2])
     with pytest.raises(InputError, match="rows for training and for validation, got 1"):

@@ -40,7 +40,7 @@ LABELS = [
 
 
 @pytest.mark.parametrize(("y", "classes", "kind"), LABELS)
-def test_labels_of_any_type_come_back_sorted_and_as_they_were(y: Any, classes: tuple[Any, ...], kind: type) -> None:
+def test_labels_of_any_type_keep_their_type_and_are_sorted(y: Any, classes: tuple[Any, ...], kind: type) -> None:
     target = encoded(series(y, "y"), "classification", "y")
     assert target.numbers.tolist() == [1, 0, 1, 0]
     assert tuple(target.labels.tolist()) == classes
@@ -50,7 +50,7 @@ def test_labels_of_any_type_come_back_sorted_and_as_they_were(y: Any, classes: t
     assert again.tolist() == target.labels.tolist()
 
 
-def test_rows_without_a_target_are_told() -> None:
+def test_rows_without_a_target_are_marked() -> None:
     target = encoded(series(["a", None, "b", "a", "b"], "y"), None, "y")
     assert target.present.tolist() == [True, False, True, True, True]
     assert target.numbers.tolist() == [0, 1, 0, 1]
@@ -85,6 +85,6 @@ def test_numbers_stay_numbers_in_a_regression() -> None:
         ([datetime(2020, 1, 1, tzinfo=UTC), 3] * 5, None, "labels of one type"),
     ],
 )
-def test_a_target_that_cannot_be_learned(y: Any, task: Any, message: str) -> None:
+def test_a_target_that_cannot_be_learned_is_refused(y: Any, task: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         encoded(series(y, "y"), task, "y")

@@ -1,4 +1,4 @@
-"""Real learners in real processes, really killed: each failure is told, and the answer is that of one process."""
+"""Real learners in real processes, really killed: failures are reported, and results do not depend on workers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -36,17 +36,19 @@ from pydaub import (
     run,
 )
 from pydaub.data import prepare
-from pydaub.engines.processes import ProcessEngine, fit_in_worker
+from pydaub.engines.processes import ProcessEngine
+from pydaub.engines.registry import Where
 from pydaub.evaluation.evaluate import Task
-from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.records import Evaluated
 from pydaub.runs.journal import read
-from pydaub.runs.selection import Where, select
+from pydaub.runs.plan import Plan
+from pydaub.runs.selection import select
 from tables import collected
 
-linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
+slow = pytest.mark.slow("processes")
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(600, 5))
@@ -97,7 +99,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessEngine]:
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_whatever_a_learner_does_is_its_failure(engine: ProcessEngine, name: str) -> None:
+def test_whatever_a_learner_does_becomes_its_failure(engine: ProcessEngine, name: str) -> None:
     outcome = outcome_of(engine, name)
     assert isinstance(outcome, Failure)
     assert (outcome.kind, outcome.message) == FAILURES[name]
@@ -107,13 +109,15 @@ def test_a_learner_that_prints_much_is_measured(engine: ProcessEngine) -> None:
     assert isinstance(outcome_of(engine, "print_much"), Measurement)
 
 
-def test_a_score_that_is_no_number_is_a_failure(engine: ProcessEngine) -> None:
+def test_a_score_that_is_not_a_number_is_a_failure(engine: ProcessEngine) -> None:
     outcome = outcome_of(engine, "unscored")
     assert isinstance(outcome, Failure)
     assert (outcome.kind, outcome.message) == ("error", "ValueError: the score must be a finite number, got nan")
 
 
-def test_a_learner_that_cannot_travel_fails_at_once_and_takes_its_turn(engine: ProcessEngine) -> None:
+def test_a_learner_that_cannot_be_pickled_fails_at_once_and_occupies_a_worker(
+    engine: ProcessEngine,
+) -> None:
     engine.submit(Allocation("stuck", FULL))
     assert engine.free == 1
     engine.submit(Allocation("good", FULL))
@@ -128,7 +132,7 @@ def test_a_learner_that_cannot_travel_fails_at_once_and_takes_its_turn(engine: P
     assert (spoilt.kind, spoilt.message) == ("error", "MuteError: (its message cannot be told)")
 
 
-def test_what_cannot_be_evaluated_is_refused_without_effect(engine: ProcessEngine) -> None:
+def test_an_impossible_allocation_is_refused_without_effect(engine: ProcessEngine) -> None:
     with pytest.raises(RefusedAllocation, match=r"`learner` must be one of the task's, got 'nobody'"):
         engine.submit(Allocation("nobody", 20))
     with pytest.raises(RefusedAllocation, match=rf"`size` must be at most the {FULL} training rows, got {FULL + 1}"):
@@ -136,9 +140,9 @@ def test_what_cannot_be_evaluated_is_refused_without_effect(engine: ProcessEngin
     assert engine.free == 2
 
 
-def test_a_learner_that_starts_from_a_smaller_sample_is_not_evaluated_ahead(engine: ProcessEngine) -> None:
+def test_a_learner_that_starts_from_a_smaller_sample_is_not_evaluated_ahead_of_time(engine: ProcessEngine) -> None:
     free = engine.free
-    with pytest.raises(RefusedAllocation, match=r"must be asked for: it starts from what was asked before"):
+    with pytest.raises(RefusedAllocation, match=r"must not be guessed: it starts from the sizes asked for before"):
         engine.submit(Allocation("line", 40), guess=True)
     assert engine.free == free, "a refusal has no effect"
     engine.submit(Allocation("line", 40))
@@ -160,29 +164,12 @@ def test_a_learner_that_starts_from_a_smaller_sample_is_not_evaluated_ahead(engi
         (1, Limits(memory=-1), r"`learner_memory` must be a number of bytes, more than 0 .*, got -1"),
     ],
 )
-def test_nonsense_is_refused_at_the_door(workers: Any, limits: Limits, message: str, tmp_path: Path) -> None:
+def test_bad_parameters_are_refused(workers: Any, limits: Limits, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         ProcessEngine(task({"good": faulty.Learner()}), workers, tmp_path, limits)
 
 
-def test_a_sample_of_one_class_fails_those_that_need_two(tmp_path: Path) -> None:
-    rows = np.arange(300.0)[:, None]
-    data = prepare(rows, rows[:, 0] > 290)
-    small = 1  # larger samples have a row of each class
-    estimators = {"line": LogisticRegression(), "bayes": GaussianNB(), "tree": DecisionTreeClassifier()}
-    given = Task(data, {name: Learner(name, each) for name, each in estimators.items()})
-    assert set(data.train(2).y) == {False, True}
-    engine = ProcessEngine(given, 1, tmp_path)
-    outcomes = {(name, size): outcome_of(engine, name, size) for name in estimators for size in (small, data.full_size)}
-    engine.close()
-    failed = outcomes.pop(("line", small))
-    assert isinstance(failed, Failure)
-    assert failed.kind == "error"
-    assert "2 classes" in failed.message
-    assert all(isinstance(outcome, Measurement) for outcome in outcomes.values()), outcomes
-
-
-def test_a_learner_over_its_time_fails_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_learner_that_takes_too_long_fails(tmp_path: Path) -> None:
     estimators = {"loop": faulty.Faulty("loop_in_c"), "sleep": faulty.Faulty("sleep_with_the_gil")}
     engine = ProcessEngine(task(estimators), 2, tmp_path, Limits(seconds=0.5))
     for name in estimators:
@@ -195,8 +182,9 @@ def test_a_learner_over_its_time_fails_and_the_run_goes_on(tmp_path: Path) -> No
 
 
 @linux
-def test_every_library_that_runs_out_of_memory_says_so(tmp_path: Path) -> None:
-    """Each in its own words; libraries in C++ raise exceptions of their own, or do not survive it."""
+@pytest.mark.slow("memory")
+def test_every_library_that_runs_out_of_memory_is_recognised(tmp_path: Path) -> None:
+    """Each reports it in its own words; libraries in C++ raise exceptions of their own, or crash."""
     lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     rows = np.random.default_rng(0).normal(size=(20_000, 40))
     data = prepare(rows, rows[:, 0] > 0, columns=False)
@@ -215,9 +203,10 @@ def test_every_library_that_runs_out_of_memory_says_so(tmp_path: Path) -> None:
 
 
 @linux
+@slow
 @pytest.mark.parametrize("threads", [1, 2])
-def test_learners_have_no_more_threads_than_their_share(threads: int, tmp_path: Path) -> None:
-    """One thread is the only one of its process; of several, each library has a pool that is no larger."""
+def test_learners_use_no_more_threads_than_they_may(threads: int, tmp_path: Path) -> None:
+    """Limited to one, a process has a single thread; limited to more, no library has a larger pool of threads."""
     lightgbm = pytest.importorskip("lightgbm")
     count = "tasks" if threads == 1 else "pools"
     estimators = {
@@ -233,11 +222,11 @@ def test_learners_have_no_more_threads_than_their_share(threads: int, tmp_path: 
     engine.close()
     counts = {name: each.train_score if isinstance(each, Measurement) else each for name, each in found.items()}
     assert all(count in range(1, threads + 1) for count in counts.values()), counts
-    assert threads == 1 or counts["boosting"] == threads, "a share that is there is used"
+    assert threads == 1 or counts["boosting"] == threads, "the threads that it may use are used"
 
 
 def scores(result: Result) -> list[Any]:
-    """Return the steps with all but their seconds."""
+    """Return the steps without their seconds."""
     return [
         (step.allocation, step.outcome.train_score, step.outcome.valid_score, step.bound)
         if isinstance(step.outcome, Measurement)
@@ -258,29 +247,31 @@ SEEDED = {
 }
 
 
-@pytest.mark.parametrize("reuse", [False, True])
-def test_the_steps_and_scores_are_those_of_one_process(tmp_path: Path, *, reuse: bool) -> None:
-    """Seeds, and what learners start from, depend on the learner and the size and on nothing else."""
+@pytest.mark.parametrize(
+    ("reuse", "workers"),
+    [(True, 2), *(pytest.param(reuse, workers, marks=slow) for reuse, workers in ((True, 1), (False, 1), (False, 2)))],
+)
+def test_steps_and_scores_are_those_of_one_process(tmp_path: Path, *, reuse: bool, workers: int) -> None:
+    """Seeds and starting points depend on the learner and the size, not on the workers."""
     given = task(SEEDED, reuse=reuse, seed=11)
-    alone = select(given, Daub(tuple(SEEDED), SCHEDULE), Where())
-    for workers in (1, 2):
-        found = select(given, Daub(tuple(SEEDED), SCHEDULE), Where(workers, folder=tmp_path / str(workers)))
-        assert scores(found.result) == scores(alone.result)
-        assert found.result.selected == alone.result.selected
-        valid = DATA.valid()
-        assert found.fitted.score(valid.X, valid.y) == alone.result.valid_score
+    alone = select(Plan(given, Daub(tuple(SEEDED), SCHEDULE)), Where())
+    found = select(Plan(given, Daub(tuple(SEEDED), SCHEDULE)), Where(workers, folder=tmp_path))
+    assert scores(found.result) == scores(alone.result)
+    assert found.result.selected == alone.result.selected
+    valid = DATA.valid()
+    assert found.fitted.score(valid.X, valid.y) == alone.result.valid_score
 
 
 def test_another_seed_gives_other_scores() -> None:
     first, second = (
-        scores(select(task({"chancy": faulty.Chancy()}, seed=seed), Daub(("chancy",), SCHEDULE), Where()).result)
+        scores(select(Plan(task({"chancy": faulty.Chancy()}, seed=seed), Daub(("chancy",), SCHEDULE)), Where()).result)
         for seed in (1, 2)
     )
     assert first != second
 
 
 @linux
-def test_the_engine_ends_all_that_runs_when_it_is_closed(tmp_path: Path) -> None:
+def test_closing_the_engine_kills_everything_that_runs(tmp_path: Path) -> None:
     path = tmp_path / "pids"
     given = {"busy": faulty.Faulty("tell_pid", {"path": str(path), "then": "loop_in_c"})}
     engine = ProcessEngine(task(given), 2, tmp_path / "bench")
@@ -293,32 +284,20 @@ def test_the_engine_ends_all_that_runs_when_it_is_closed(tmp_path: Path) -> None
 
 
 @linux
-def test_a_time_limit_ends_the_run_with_what_is_there_and_nothing_is_left_running(tmp_path: Path) -> None:
+@slow
+def test_a_time_limit_ends_the_run_with_the_best_so_far_and_nothing_keeps_running(tmp_path: Path) -> None:
     path = tmp_path / "pids"
     given = {"good": faulty.Learner(), "busy": faulty.Faulty("tell_pid", {"path": str(path)})}
     engine = ProcessEngine(task(given), 1, tmp_path / "bench")
-    outcome = outcome_of(engine, "good", 40)  # the server is there
+    outcome = outcome_of(engine, "good", 40)  # now the server has started
     known = {Allocation("good", size): outcome for size in SCHEDULE.sizes}
     result = run(Daub(tuple(given), SCHEDULE), engine, known=known, time_limit=2)
     assert (result.stopped, result.selected) == ("time limit", "good")
     assert not any(map(alive, pids(path)))
 
 
-@linux
-def test_fitting_once_more_is_within_the_limits_too(tmp_path: Path) -> None:
-    given = task({"good": faulty.Learner(), "bad": faulty.Faulty("segfault")})
-    bench = Workbench(tmp_path, tuple(given.learners))
-    bench.lay_out(given)
-    arguments: Any = {"learners": ["good", "bad"], "size": FULL, "path": str(tmp_path / "it"), "with_validation": True}
-    assert fit_in_worker(bench, {**arguments, "learner": "good"}) is None
-    assert (tmp_path / "it").exists()
-    failure = fit_in_worker(bench, {**arguments, "learner": "bad"}, Limits(seconds=60.0))
-    assert failure is not None
-    assert (failure.kind, failure.message) == ("crash", "ended by SIGSEGV")
-
-
 def script(folder: Path, text: str, *arguments: Path) -> subprocess.Popen[str]:
-    """Start a script of its own, in which everything is `__main__`."""
+    """Start a script in a process of its own, where it is `__main__`."""
     path = folder / "script.py"
     path.write_text(textwrap.dedent(text))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
@@ -331,8 +310,9 @@ def script(folder: Path, text: str, *arguments: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_learners_of_a_script_without_a_guard(tmp_path: Path) -> None:
-    """They travel by value; the script is not run again in the workers."""
+@slow
+def test_learners_defined_in_a_script_without_a_main_guard(tmp_path: Path) -> None:
+    """They are pickled by value, so workers do not run the script again."""
     text = """
         import sys
         from pathlib import Path
@@ -341,7 +321,7 @@ def test_learners_of_a_script_without_a_guard(tmp_path: Path) -> None:
         from sklearn.naive_bayes import GaussianNB
         from pydaub.search import DaubSearch
 
-        print("begun")
+        print("started")
         OFFSET = 1
 
         class Mine(ClassifierMixin, BaseEstimator):
@@ -364,7 +344,7 @@ def test_learners_of_a_script_without_a_guard(tmp_path: Path) -> None:
     """
     process = script(tmp_path, text)
     output, _ = process.communicate()
-    assert (process.returncode, output.splitlines()) == (0, ["begun", "mine {}"])
+    assert (process.returncode, output.splitlines()) == (0, ["started", "mine {}"])
 
 
 RUN = """
@@ -382,8 +362,9 @@ RUN = """
 
 
 @linux
-def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
-    """With kill -9; what is measured and learned before and after makes up the run that nobody killed."""
+@slow
+def test_a_killed_run_can_be_resumed(tmp_path: Path) -> None:
+    """After kill -9 the resumed run ends like one that was never killed, and nothing is measured twice."""
     cloudpickle = pytest.importorskip("cloudpickle")
     gate, path, folder = tmp_path / "gate", tmp_path / "pids", tmp_path / "run"
     gated = faulty.Gated(str(gate), str(path), closed_from=SCHEDULE.sizes[1])

@@ -1,3 +1,5 @@
+"""A function of the user's own as an engine."""
+
 from __future__ import annotations
 
 import math
@@ -17,12 +19,12 @@ def outcome_of(evaluate: Any) -> Outcome:
     return collected(engine)[1]
 
 
-def test_what_the_function_returns_is_the_outcome() -> None:
+def test_the_return_value_is_the_outcome() -> None:
     for outcome in (Measurement(0.9, 0.8, 0.1), Failure("timeout", "over 60 s", 60.0)):
         assert outcome_of(lambda _, outcome=outcome: outcome) == outcome
 
 
-def test_whatever_a_learner_does_wrong_is_a_failure() -> None:
+def test_an_exception_or_any_other_return_value_is_a_failure() -> None:
     def broken(_: Allocation) -> Outcome:
         raise MemoryError
 
@@ -44,14 +46,14 @@ def test_whatever_a_learner_does_wrong_is_a_failure() -> None:
         assert (outcome.kind, outcome.message) == ("error", message)
 
 
-def test_a_failure_takes_no_longer_than_the_engine_has_lived() -> None:
+def test_the_seconds_of_a_failure_are_within_the_life_of_the_engine() -> None:
     for evaluate in (lambda _: 1 / 0, lambda _: None):
-        engine = SerialEngine(evaluate)  # type: ignore[arg-type]  # nonsense, on purpose
+        engine = SerialEngine(evaluate)  # type: ignore[arg-type]  # on purpose
         engine.submit(A)
         assert 0 <= collected(engine)[1].seconds <= engine.clock
 
 
-def test_the_person_may_stop_it() -> None:
+def test_the_user_can_interrupt_it() -> None:
     def interrupted(_: Allocation) -> Outcome:
         raise KeyboardInterrupt
 

@@ -1,3 +1,5 @@
+"""Tables of recorded curves, and the engine that replays them."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -17,7 +19,7 @@ def read(tmp_path: Path, text: str | bytes) -> Table:
     return Table.read(path)
 
 
-def test_learners_are_in_the_order_of_their_first_appearance(tmp_path: Path) -> None:
+def test_learners_are_in_the_order_in_which_they_first_appear(tmp_path: Path) -> None:
     table = read(tmp_path, HEADER + "zebra,20,1,0.5,3\nant,10,1,0.6,1\nzebra,10,1,0.4,2\n")
     assert table.learners == ("zebra", "ant")
     assert table.sizes == (10, 20)
@@ -39,11 +41,11 @@ def test_learners_are_in_the_order_of_their_first_appearance(tmp_path: Path) -> 
         "quotes, no last newline",
     ],
 )
-def test_files_as_people_have_them(tmp_path: Path, text: str) -> None:
+def test_common_variants_of_csv_files_are_read(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text).outcomes == {Allocation("a", 20): Measurement(1.0, 0.5, 3.0)}
 
 
-def test_failures_are_recorded_too(tmp_path: Path) -> None:
+def test_recorded_failures_are_read(tmp_path: Path) -> None:
     table = read(tmp_path, HEADER.strip() + ",failure\nsvm,10,,,60,timeout: over 60 s\nsvm2,10,,,1.5,crash\n")
     assert table[Allocation("svm", 10)] == Failure("timeout", "over 60 s", 60.0)
     assert table[Allocation("svm2", 10)] == Failure("crash", "", 1.5)
@@ -62,7 +64,7 @@ def test_failures_are_recorded_too(tmp_path: Path) -> None:
         (HEADER.replace("\n", ",size\n") + "a,1,1,1,1,1\n", r"must have each column once, got learner,size,"),
         (
             HEADER + "a,10,1,0.5,1\na,10,1,0.5,1\n",
-            r"Line 3 of .*curves.csv: .* must stand once, got 'a' with 10 in line 2",
+            r"Line 3 of .*curves.csv: .* must not repeat, got 'a' with 10, a duplicate of line 2",
         ),
         (
             HEADER + "a,10,1,zero,1\n",
@@ -91,20 +93,20 @@ def test_failures_are_recorded_too(tmp_path: Path) -> None:
         (HEADER.strip() + ",failure\na,10,,,1,oops: x\n", r"Line 2 .*: `kind` must be one of error, timeout"),
     ],
 )
-def test_a_bad_file_says_where_and_what(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_the_error_for_a_bad_file_names_line_and_reason(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(InputError, match=message) as raised:
         read(tmp_path, text)
     assert "\n" not in str(raised.value), "one line"
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere.csv must be a readable file, got No such file or directory"):
         Table.read(tmp_path / "nowhere.csv")
     with pytest.raises(InputError, match=r"must be a readable file, got Is a directory"):
         Table.read(tmp_path)
 
 
-def test_a_table_refuses_nonsense() -> None:
+def test_a_table_of_anything_else_is_refused() -> None:
     for nonsense in ({}, {"a": 1}, {Allocation("a", 1): 0.5}, [1], None):
         outcomes: Any = nonsense
         with pytest.raises(InputError, match=r"`outcomes` must hold|must hold at least one learner"):
@@ -122,7 +124,7 @@ def table_of(seconds: dict[str, float]) -> Table:
 
 
 def test_the_virtual_clock() -> None:
-    """Two workers: c starts when b, the first to end, has ended."""
+    """With two workers, c starts when b, the first to end, has ended."""
     engine = TableEngine(table_of({"a": 5.0, "b": 2.0, "c": 2.0, "d": 1.0}), workers=2)
     engine.submit(Allocation("a", 10))
     engine.submit(Allocation("b", 10))
@@ -133,17 +135,17 @@ def test_the_virtual_clock() -> None:
     assert collected(engine)[0].learner == "c"
     assert engine.clock == 4.0
     engine.submit(Allocation("d", 10))
-    assert [collected(engine)[0].learner for _ in range(2)] == ["a", "d"], "at the same moment: as submitted"
+    assert [collected(engine)[0].learner for _ in range(2)] == ["a", "d"], "both end at 5 s: in the order of submission"
     assert (engine.free, engine.clock) == (2, 5.0)
 
 
-def test_what_was_not_recorded_is_refused_with_no_effect() -> None:
+def test_an_allocation_that_was_not_recorded_is_refused_without_effect() -> None:
     engine = TableEngine(table_of({"a": 1.0}))
     with pytest.raises(
         RefusedAllocation, match=r"the table must hold size 20 of learner 'a', .* got only 10. Record it"
     ):
         engine.submit(Allocation("a", 20))
-    with pytest.raises(RefusedAllocation, match=r"must hold size 10 of learner 'b', .* got no line of it"):
+    with pytest.raises(RefusedAllocation, match=r"must hold size 10 of learner 'b', .* got no line for this learner"):
         engine.submit(Allocation("b", 10))
     assert engine.free == 1
 

@@ -1,4 +1,4 @@
-"""An evaluation: the sample, the learner, the score; and whatever a learner does wrong is its failure."""
+"""An evaluation takes the sample, fits the learner and scores it; errors of the learner become failures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ A = Allocation("a", 60)
 
 
 class Rules(ClassifierMixin, BaseEstimator):
-    """Predicts the most frequent class, and does something else besides."""
+    """Predicts the most frequent class; subclasses do something else in `fit` too."""
 
     def fit(self, X: Any, y: Any) -> Rules:
         self.rows_ = len(y)
@@ -48,7 +48,7 @@ class Rules(ClassifierMixin, BaseEstimator):
         return self
 
     def do(self) -> None:
-        """Do nothing special."""
+        """Do nothing; subclasses do something."""
 
     def predict(self, X: Any) -> Any:
         return np.full(X.shape[0], self.best_)
@@ -79,7 +79,7 @@ def failed(task: Task) -> Failure:
 
 
 @pytest.mark.parametrize("scoring", [None, "accuracy", "neg_log_loss", "roc_auc_ovr", get_scorer("f1_macro")])
-def test_a_measurement_is_what_fitting_and_scoring_by_hand_gives(scoring: Any) -> None:
+def test_a_measurement_equals_fitting_and_scoring_by_hand(scoring: Any) -> None:
     data = prepare(*rows())
     task = task_of(GaussianNB(), data, scoring=scoring)
     for size in (10, 60, data.full_size):
@@ -94,7 +94,7 @@ def test_a_measurement_is_what_fitting_and_scoring_by_hand_gives(scoring: Any) -
         assert outcome.seconds > 0
 
 
-def test_a_regression_is_measured_too() -> None:
+def test_a_regression_is_measured() -> None:
     data = prepare(*rows("regression"))
     outcome = measured(task_of(LinearRegression(), data, scoring="neg_mean_absolute_error"))
     assert outcome.metrics["mean_absolute_error"] == pytest.approx(-outcome.valid_score)
@@ -109,7 +109,7 @@ def test_the_fitted_learner_is_the_one_that_was_scored() -> None:
     valid = data.valid()
     assert isinstance(evaluation.outcome, Measurement)
     assert evaluation.fitted.score(valid.X, valid.y) == evaluation.outcome.valid_score
-    assert not hasattr(given, "tree_"), "what was given stays as it is"
+    assert not hasattr(given, "tree_"), "the given estimator is not changed"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_fitted_learner_is_the_one_that_was_scored() -> None:
         (StopIteration(), "error", "StopIteration: "),
     ],
 )
-def test_what_a_learner_raises_is_its_failure(error: Exception, kind: str, message: str) -> None:
+def test_an_exception_in_fit_is_a_failure(error: Exception, kind: str, message: str) -> None:
     class Raising(Rules):
         def do(self) -> None:
             raise error
@@ -132,7 +132,7 @@ def test_what_a_learner_raises_is_its_failure(error: Exception, kind: str, messa
     assert (outcome.kind, outcome.message) == (kind, message)
 
 
-def test_what_a_learner_does_wrong_afterwards_is_its_failure_too() -> None:
+def test_an_error_in_predict_is_a_failure() -> None:
     class NoPrediction(Rules):
         def predict(self, X: Any) -> Any:
             raise ArithmeticError(len(X))
@@ -146,19 +146,19 @@ def test_what_a_learner_does_wrong_afterwards_is_its_failure_too() -> None:
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf"), None, "0.5", True, [0.5], 1j])
-def test_a_score_that_is_no_finite_number_is_a_failure(score: Any) -> None:
+def test_a_score_that_is_not_a_finite_number_is_a_failure(score: Any) -> None:
     outcome = failed(task_of(GaussianNB(), scoring=lambda _learner, _X, _y: score))
     assert outcome.message.startswith("ValueError: the score must be a finite number, got")
 
 
-def test_numbers_of_numpy_are_scores() -> None:
+def test_scores_may_be_numpy_numbers() -> None:
     for score in (np.float32(0.5), np.int64(1), 1, np.array(0.5)[()]):
         outcome = measured(task_of(GaussianNB(), scoring=lambda _learner, _X, _y, score=score: score))
         assert outcome.valid_score == float(score)
         assert type(outcome.valid_score) is float
 
 
-def test_a_learner_that_needs_two_classes_and_gets_one_fails_alone() -> None:
+def test_a_sample_of_one_class_fails_only_learners_that_need_two() -> None:
     X, y = rows()
     y = np.where(np.arange(len(y)) < 97, "often", "seldom")
     data = prepare(X, y)
@@ -170,7 +170,7 @@ def test_a_learner_that_needs_two_classes_and_gets_one_fails_alone() -> None:
     assert isinstance(evaluate(task, Allocation("rules", 1)).outcome, Measurement)
 
 
-def test_the_figures_beside_the_score_never_cost_a_measurement() -> None:
+def test_a_learner_is_measured_even_if_its_metrics_fail() -> None:
     class Half(GaussianNB):
         def predict_proba(self, X: Any) -> Any:
             raise NotImplementedError(len(X))
@@ -181,7 +181,7 @@ def test_the_figures_beside_the_score_never_cost_a_measurement() -> None:
     assert not measured(task_of(Ridge(), data, scoring="r2")).metrics, "a regressor predicts no labels"
 
 
-def test_a_seed_is_a_function_of_the_run_the_learner_and_the_size_alone() -> None:
+def test_the_seed_depends_only_on_run_learner_and_size() -> None:
     task, other = task_of(GaussianNB()), task_of(RandomForestClassifier(), threads=7)
     assert seed_of(task, A) == seed_of(other, A)
     seeds = {
@@ -194,8 +194,8 @@ def test_a_seed_is_a_function_of_the_run_the_learner_and_the_size_alone() -> Non
     assert all(0 <= seed < 2**31 for seed in seeds)
 
 
-class Chance(Rules):
-    """Uses every source of chance that there is."""
+class Random(Rules):
+    """Uses all sources of randomness."""
 
     def __init__(self, random_state: Any = None, inner: Any = None) -> None:
         self.random_state = random_state
@@ -205,20 +205,20 @@ class Chance(Rules):
         self.drawn_ = (random.random(), np.random.rand(), self.random_state)  # noqa: NPY002
 
 
-def test_chance_is_the_same_each_time_and_leaves_that_of_the_process_alone() -> None:
+def test_randomness_is_reproducible_and_does_not_disturb_the_process() -> None:
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
     expected = (random.random(), np.random.rand())  # noqa: NPY002
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
-    drawn = [evaluate(task_of(Chance()), A).fitted.drawn_ for _ in range(2)]
+    drawn = [evaluate(task_of(Random()), A).fitted.drawn_ for _ in range(2)]
     assert (random.random(), np.random.rand()) == expected  # noqa: NPY002
     assert drawn[0] == drawn[1]
-    assert drawn[0] != evaluate(task_of(Chance(), seed=1), A).fitted.drawn_
+    assert drawn[0] != evaluate(task_of(Random(), seed=1), A).fitted.drawn_
 
 
-def test_seeds_that_are_not_set_are_set_at_every_depth_and_others_are_kept() -> None:
-    task = task_of(Chance(inner=Chance(inner=make_pipeline(Chance(3)))))
+def test_unset_seeds_are_set_at_every_depth_and_others_are_kept() -> None:
+    task = task_of(Random(inner=Random(inner=make_pipeline(Random(3)))))
     fitted = evaluate(task, A).fitted
     seed = seed_of(task, A)
     assert fitted.random_state == fitted.inner.random_state == seed
@@ -226,7 +226,7 @@ def test_seeds_that_are_not_set_are_set_at_every_depth_and_others_are_kept() -> 
 
 
 class Threads(Rules):
-    """Notes how many threads it was told to use, and how many the libraries would."""
+    """Records its own number of threads, and whether the libraries are limited to two."""
 
     def __init__(self, n_jobs: Any = None, thread_count: Any = None) -> None:
         self.n_jobs = n_jobs
@@ -244,8 +244,8 @@ class Threads(Rules):
 
 
 @pytest.mark.parametrize(("given", "seen"), [(None, 2), (-1, 2), (8, 2), (1, 1), (2, 2), (0, 2)])
-def test_threads_are_limited_to_the_share_and_the_setting_is_put_back(given: Any, seen: int) -> None:
-    """They are limited while it predicts, too."""
+def test_threads_are_limited_and_the_parameter_is_restored(given: Any, seen: int) -> None:
+    """They are limited during prediction too."""
     task = task_of(Threads(given, given), threads=2)
     for fitted in (evaluate(task, A).fitted, fitted_on(task, A)):
         assert fitted.seen_ == {(seen, seen, True)}
@@ -254,7 +254,7 @@ def test_threads_are_limited_to_the_share_and_the_setting_is_put_back(given: Any
     assert piped.fitted[-1].n_jobs == given
 
 
-def test_a_learner_without_parameters_of_its_own_is_taken_too() -> None:
+def test_a_learner_without_parameters_is_accepted() -> None:
     class Bare:
         def get_params(self, **_: Any) -> dict[str, Any]:
             return {}
@@ -270,7 +270,7 @@ def test_a_learner_without_parameters_of_its_own_is_taken_too() -> None:
     assert "score" in failed(task_of(Bare())).message
 
 
-def test_warnings_of_learners_are_nobodys_concern() -> None:
+def test_warnings_of_learners_are_ignored() -> None:
     class Warning_(Rules):
         def do(self) -> None:
             warnings.warn("no convergence", RuntimeWarning, stacklevel=1)
@@ -285,7 +285,7 @@ class Weighted(Rules):
         return self
 
 
-def test_weights_go_to_the_learner_in_the_order_of_its_rows() -> None:
+def test_weights_are_in_the_order_of_the_rows() -> None:
     X, y = rows()
     X[:, 0] = np.arange(len(y))
     data = prepare(X, y, sample_weight=np.arange(len(y)) + 1.0)
@@ -301,7 +301,7 @@ def test_weights_go_to_the_learner_in_the_order_of_its_rows() -> None:
     assert measured(folds)
 
 
-def test_with_routing_weights_go_to_those_who_ask() -> None:
+def test_with_metadata_routing_weights_go_where_they_are_requested() -> None:
     X, y = rows()
     weights = np.where(y == "yes", 1.0, 0.0)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -315,14 +315,14 @@ def test_with_routing_weights_go_to_those_who_ask() -> None:
         outcome = measured(task_of(silent, data, scoring=scorer, weighted=both))
         valid = data.valid()
         predicted = evaluate(task_of(silent, data), A).fitted.predict(valid.X)
-        assert outcome.valid_score == float(predicted[0] == "yes"), "only rows of that class weigh anything"
+        assert outcome.valid_score == float(predicted[0] == "yes"), "the other class has weight 0"
         task = task_of(Weighted(), data).unrouted()
-        assert evaluate(task, A).fitted.weights_ is not None, "as before there was routing"
+        assert evaluate(task, A).fitted.weights_ is not None, "weights go to `fit` directly"
     assert task.config["enable_metadata_routing"] is False
 
 
 @pytest.mark.parametrize("cv", [3, KFold(4), StratifiedKFold(3, shuffle=True, random_state=1), GroupKFold(3)])
-def test_cross_validation_is_that_of_scikit_learn(cv: Any) -> None:
+def test_cross_validation_agrees_with_scikit_learn(cv: Any) -> None:
     X, y = rows()
     data = prepare(X, y, groups=np.arange(len(y)) // 4, split=Split(none=True))
     assert data.valid_size == 0
@@ -333,7 +333,7 @@ def test_cross_validation_is_that_of_scikit_learn(cv: Any) -> None:
         sample.X,
         sample.y,
         groups=sample.groups if cv == 3 or isinstance(cv, GroupKFold) else None,
-        cv=StratifiedGroupKFold(3) if cv == 3 else cv,  # a number of folds keeps groups together
+        cv=StratifiedGroupKFold(3) if cv == 3 else cv,  # integer `cv` keeps groups together
         scoring="accuracy",
         return_train_score=True,
     )
@@ -344,7 +344,7 @@ def test_cross_validation_is_that_of_scikit_learn(cv: Any) -> None:
     assert evaluate(task_of(GaussianNB(), data, cv=cv), A).fitted is None
 
 
-def test_folds_that_cannot_be_made_are_a_failure() -> None:
+def test_impossible_folds_are_a_failure() -> None:
     assert "Cannot have number of splits" in failed(task_of(GaussianNB(), cv=61)).message
 
 
@@ -392,7 +392,7 @@ def test_a_learner_can_be_fitted_on_the_validation_rows_too(kind: str) -> None:
         )
 
 
-def test_categories_that_only_the_validation_rows_have_stay_categories() -> None:
+def test_categories_that_occur_only_in_validation_rows_are_kept() -> None:
     X, y = frames("category")
     other = X.assign(colour=pd.Categorical(["blue", "red"] * 50))
     data = prepare(X, y, validation=(other, y))
@@ -403,7 +403,7 @@ def test_categories_that_only_the_validation_rows_have_stay_categories() -> None
     assert kept.tolist() == [*data.train(100).X["colour"], *data.valid().X["colour"]]
 
 
-def test_with_folds_and_no_validation_rows_there_are_only_training_rows() -> None:
+def test_with_cross_validation_all_rows_are_training_rows() -> None:
     data = prepare(*rows(), split=Split(none=True))
     assert fitted_on(task_of(Rules(), data, cv=3), Allocation("a", 100), with_validation=True).rows_ == 100
 
@@ -416,13 +416,13 @@ def test_with_folds_and_no_validation_rows_there_are_only_training_rows() -> Non
         ("", r"get_scorer_names\(\) lists them"),
     ],
 )
-def test_a_scorer_that_does_not_exist_is_refused_with_one_that_does(scoring: str, message: str) -> None:
+def test_an_unknown_scorer_is_refused_with_a_suggestion(scoring: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         check_scoring_name(scoring)
     check_scoring_name("neg_log_loss")
 
 
-def test_a_scorer_that_does_not_fit_the_task_is_a_failure() -> None:
+def test_a_scorer_that_does_not_suit_the_task_is_a_failure() -> None:
     assert failed(task_of(GaussianNB(), scoring="neg_mean_absolute_error")).kind == "error"
     data = prepare(*rows("regression"))
     assert failed(task_of(DecisionTreeRegressor(), data, scoring="roc_auc")).kind == "error"
@@ -432,13 +432,13 @@ def test_a_scorer_that_does_not_fit_the_task_is_a_failure() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(1, 70))
-def test_a_sample_is_the_first_rows_whatever_the_size(size: int) -> None:
+def test_a_sample_of_any_size_consists_of_the_first_rows(size: int) -> None:
     data = prepare(*rows())
     fitted = evaluate(task_of(Rules(), data), Allocation("a", size)).fitted
     np.testing.assert_array_equal(fitted.X_, data.train(data.full_size).X[:size])
 
 
-def test_scikit_learns_settings_are_those_of_the_task() -> None:
+def test_scikit_learns_configuration_comes_from_the_task() -> None:
     class Configured(Rules):
         def do(self) -> None:
             self.config_ = sklearn.get_config()

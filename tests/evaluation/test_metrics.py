@@ -1,4 +1,4 @@
-"""Our figures are scikit-learn's own, and predictions are made once."""
+"""The metrics agree with scikit-learn's, and predictions are made only once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pydaub.evaluation.metrics import BY_PROBABILITY, Predictions, classification_metrics, regression_metrics
 
-fewer = settings(max_examples=80)  # scikit-learn takes its time
+fewer = settings(max_examples=40)  # scikit-learn's functions are slow
 
 LABELS = {
     "numbers": np.array([-3, 0, 7, 11]),
@@ -33,8 +33,8 @@ LABELS = {
 
 
 @dataclass
-class Told:
-    """A fitted learner whose predictions are given."""
+class Fixed:
+    """A fitted learner with given predictions."""
 
     predictions: Any
     classes_: Any = None
@@ -59,7 +59,7 @@ class Case:
     classes: Any  # all labels
     y: Any
     predicted: Any
-    known: Any  # the labels that the learner has seen
+    known: Any  # the labels in the learner's sample
     probabilities: Any
 
 
@@ -78,14 +78,14 @@ def cases(draw: st.DrawFn, fewest: int = 1) -> Case:
 
 
 def codes(case: Case, labels: Any) -> Any:
-    """scikit-learn takes no labels of some kinds, such as floats: it is given their positions."""
+    """Return the indices of labels: scikit-learn does not accept labels of some types, such as floats."""
     return np.searchsorted(case.classes, labels)
 
 
 @fewer
 @given(cases())
-def test_figures_by_class_are_those_of_scikit_learn(case: Case) -> None:
-    found = classification_metrics(Told(case.predicted), None, case.y, case.classes)
+def test_metrics_by_class_agree_with_scikit_learn(case: Case) -> None:
+    found = classification_metrics(Fixed(case.predicted), None, case.y, case.classes)
     y, predicted = codes(case, case.y), codes(case, case.predicted)
     macro = {"average": "macro", "zero_division": 0.0}
     assert found == pytest.approx(
@@ -100,8 +100,8 @@ def test_figures_by_class_are_those_of_scikit_learn(case: Case) -> None:
 
 @fewer
 @given(cases())
-def test_the_log_loss_is_that_of_scikit_learn_also_where_the_learner_has_not_seen_every_class(case: Case) -> None:
-    found = classification_metrics(Told(case.predicted, case.known, case.probabilities), None, case.y, case.classes)
+def test_the_log_loss_agrees_with_scikit_learn_even_if_the_sample_lacked_a_class(case: Case) -> None:
+    found = classification_metrics(Fixed(case.predicted, case.known, case.probabilities), None, case.y, case.classes)
     aligned = np.zeros((len(case.y), len(case.classes)))
     aligned[:, codes(case, case.known)] = case.probabilities
     expected = theirs.log_loss(codes(case, case.y), aligned, labels=np.arange(len(case.classes)))
@@ -110,9 +110,9 @@ def test_the_log_loss_is_that_of_scikit_learn_also_where_the_learner_has_not_see
 
 @fewer
 @given(cases(fewest=4))
-def test_the_area_under_the_curve_is_that_of_scikit_learn(case: Case) -> None:
-    """It is nan, which no measurement holds, where a class has no row: then there is no such curve."""
-    found = classification_metrics(Told(case.predicted, case.known, case.probabilities), None, case.y, case.classes)
+def test_the_area_under_the_curve_agrees_with_scikit_learn(case: Case) -> None:
+    """It is nan if a class has no rows, because then there is no curve."""
+    found = classification_metrics(Fixed(case.predicted, case.known, case.probabilities), None, case.y, case.classes)
     aligned = np.zeros((len(case.y), len(case.classes)))
     aligned[:, codes(case, case.known)] = case.probabilities
     y = codes(case, case.y)
@@ -126,9 +126,9 @@ def test_the_area_under_the_curve_is_that_of_scikit_learn(case: Case) -> None:
 
 @fewer
 @given(st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=30))
-def test_decisions_between_two_classes_have_an_area_too(rows: list[tuple[bool, int]]) -> None:
+def test_the_decision_function_of_two_classes_gives_an_area_too(rows: list[tuple[bool, int]]) -> None:
     y, decisions = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
-    found = classification_metrics(Told(decisions > 0, decisions=decisions), None, y, np.array([False, True]))
+    found = classification_metrics(Fixed(decisions > 0, decisions=decisions), None, y, np.array([False, True]))
     assert "log_loss" not in found
     if y.all() or not y.any():
         assert np.isnan(found["auc"])
@@ -141,52 +141,57 @@ finite = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 @fewer
 @given(st.lists(st.tuples(finite, finite), min_size=1, max_size=30))
-def test_figures_of_a_regression_are_those_of_scikit_learn(rows: list[tuple[float, float]]) -> None:
+def test_regression_metrics_agree_with_scikit_learn(rows: list[tuple[float, float]]) -> None:
     y, predicted = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    found = regression_metrics(Told(predicted[:, None]), None, y)  # some learners predict a column
+    found = regression_metrics(Fixed(predicted[:, None]), None, y)  # some learners predict a column
     assert found["mean_absolute_error"] == pytest.approx(theirs.mean_absolute_error(y, predicted))
     assert found["root_mean_squared_error"] == pytest.approx(theirs.root_mean_squared_error(y, predicted))
     if np.sum((y - np.mean(y)) ** 2) == 0:
-        assert np.isnan(found["r2"]), "of values that do not vary nothing can be explained"
+        assert np.isnan(found["r2"]), "a constant target has no variance to explain"
     else:
         assert found["r2"] == pytest.approx(theirs.r2_score(y, predicted), rel=1e-6)
 
 
-def test_predictions_that_are_no_labels_are_refused() -> None:
-    """A regressor among classifiers: 0.3 is not the class that stands after it."""
+def test_predictions_that_are_not_labels_are_refused() -> None:
+    """For example those of a regressor: 0.3 is not a class."""
     y = np.array([0, 1])
     for predicted in ([0.3, 1.0], [0, 2], [-1, 1]):
         with pytest.raises(ValueError, match="predictions must be labels"):
-            classification_metrics(Told(np.array(predicted)), None, y, y)
+            classification_metrics(Fixed(np.array(predicted)), None, y, y)
     with pytest.raises(ValueError, match="predictions must be labels"):
-        classification_metrics(Told(y, np.array([0, 5]), np.ones((2, 2)) / 2), None, y, y)
+        classification_metrics(Fixed(y, np.array([0, 5]), np.ones((2, 2)) / 2), None, y, y)
 
 
-def test_the_same_rows_are_predicted_once() -> None:
-    told = Told(np.array([0, 1]), np.array([0, 1]), np.eye(2), np.array([-1.0, 1.0]))
-    seen, X, other = Predictions(told), np.zeros((2, 1)), np.zeros((2, 1))
+def test_the_same_rows_are_predicted_only_once() -> None:
+    fixed = Fixed(np.array([0, 1]), np.array([0, 1]), np.eye(2), np.array([-1.0, 1.0]))
+    seen, X, other = Predictions(fixed), np.zeros((2, 1)), np.zeros((2, 1))
     for _ in range(3):
-        assert seen.predict(X) is told.predictions
-        assert seen.predict_proba(X) is told.probabilities
-        assert seen.decision_function(X) is told.decisions
-    assert told.calls.count("predict") == 1
-    assert seen.predict(other) is told.predictions
-    assert told.calls.count("predict") == 2, "other rows are other rows"
-    assert seen.classes_ is told.classes_
-    assert not hasattr(Predictions(Told(np.array([0]))), "predict_proba")
+        assert seen.predict(X) is fixed.predictions
+        assert seen.predict_proba(X) is fixed.probabilities
+        assert seen.decision_function(X) is fixed.decisions
+    assert fixed.calls.count("predict") == 1
+    assert seen.predict(other) is fixed.predictions
+    assert fixed.calls.count("predict") == 2, "other rows are predicted again"
+    assert seen.classes_ is fixed.classes_
+    assert not hasattr(Predictions(Fixed(np.array([0]))), "predict_proba")
 
 
 SCORERS = ("accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss", "roc_auc_ovr", "matthews_corrcoef")
 
 
-OF_TWO = ("roc_auc", "average_precision", "neg_brier_score", "f1")  # of text it must be told which is positive
+OF_TWO = (
+    "roc_auc",
+    "average_precision",
+    "neg_brier_score",
+    "f1",
+)  # for text labels they need to know which one is positive
 
 
 @pytest.mark.parametrize(
     ("scoring", "text"),
     [(name, text) for name in SCORERS for text in (False, True)] + [(name, False) for name in OF_TWO],
 )
-def test_a_scorer_cannot_tell_predictions_from_the_learner(scoring: str, *, text: bool) -> None:
+def test_scorers_give_the_same_score_for_predictions_as_for_the_learner(scoring: str, *, text: bool) -> None:
     X, y = (load_iris if scoring in SCORERS else load_breast_cancer)(return_X_y=True)
     if text:
         y = np.array(["red", "green", "blue"], dtype=object)[y]
@@ -194,11 +199,11 @@ def test_a_scorer_cannot_tell_predictions_from_the_learner(scoring: str, *, text
         fitted = learner.fit(X[::2], y[::2])
         scorer = theirs.check_scoring(fitted, scoring=scoring)
         seen = Predictions(fitted)
-        classification_metrics(seen, X, y, np.unique(y))  # what comes first must not matter
+        classification_metrics(seen, X, y, np.unique(y))  # must not change the score
         assert scorer(seen, X, y) == pytest.approx(scorer(fitted, X, y), rel=1e-12)
 
 
-def test_scorers_of_decisions_and_regressions_take_predictions_too() -> None:
+def test_scorers_of_decision_functions_and_regressions_accept_predictions() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     svm = make_pipeline(StandardScaler(), LinearSVC()).fit(X, y)
     scorer = theirs.get_scorer("roc_auc")
@@ -225,8 +230,8 @@ def by_probability() -> list[Any]:
 
 
 @pytest.mark.parametrize("position", range(len(by_probability())))
-def test_the_most_probable_class_is_what_the_learner_predicts(position: int) -> None:
-    """Few values, so that there are many ties."""
+def test_these_learners_predict_the_most_probable_class(position: int) -> None:
+    """With few distinct values there are many ties."""
     rng = np.random.default_rng(position)
     for names in (np.array([0, 1, 2]), np.array(["x", "y", "z"], dtype=object)):
         X, y = rng.integers(0, 3, size=(80, 2)).astype(float), names[rng.integers(0, 3, 80)]
@@ -237,7 +242,7 @@ def test_the_most_probable_class_is_what_the_learner_predicts(position: int) -> 
         np.testing.assert_array_equal(Predictions(fitted).predict(rows), fitted.predict(rows))
 
 
-def test_a_subclass_may_predict_as_it_likes() -> None:
+def test_a_subclass_may_predict_differently() -> None:
     class Contrary(KNeighborsClassifier):
         def predict(self, X: Any) -> Any:
             return 1 - super().predict(X)

@@ -1,4 +1,4 @@
-"""A learner that starts from what it learned on fewer rows is the same learner."""
+"""A learner that starts from a smaller sample ends up as the same learner."""
 
 from __future__ import annotations
 
@@ -65,15 +65,15 @@ NAIVE: dict[str, Any] = {
 
 
 class Memory:
-    """Remembers, and tells what it was asked."""
+    """Keeps what was learned, and records from which size each learner started."""
 
     def __init__(self) -> None:
         self.kept: dict[int, Any] = {}
-        self.told: list[int] = []  # the size from which each went on
+        self.starts: list[int] = []  # the size from which each started
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         size = max((size for size in self.kept if size < allocation.size), default=None)
-        self.told.append(size or 0)
+        self.starts.append(size or 0)
         return None if size is None else (size, self.kept[size])
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
@@ -89,7 +89,7 @@ def rows(seed: int = 0, count: int = SIZES[-1]) -> tuple[Any, Any, Any]:
 
 
 def grown(estimator: Any, X: Any, y: Any, sizes: tuple[int, ...] = SIZES) -> tuple[list[Any], Memory]:
-    """Return the learner as it is after each size."""
+    """Return the learner after each size."""
     memory = Memory()
     found = [
         fit_again(clone(estimator), Sample(X[:size], y[:size], None, None), memory, Allocation("a", size))
@@ -113,7 +113,7 @@ def assert_same(first: Any, second: Any, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("name", [*CLASSIFIERS, *REGRESSORS])
-def test_a_convex_learner_gets_to_the_same_place_from_wherever_it_starts(name: str) -> None:
+def test_a_convex_learner_reaches_the_same_solution_from_any_start(name: str) -> None:
     estimator = {**CLASSIFIERS, **REGRESSORS}[name]
     X, labels, numbers = rows()
     y = labels if name in CLASSIFIERS else numbers
@@ -121,17 +121,17 @@ def test_a_convex_learner_gets_to_the_same_place_from_wherever_it_starts(name: s
         y = y == "top"
     assert can_go_on(estimator)
     found, memory = grown(estimator, X, y)
-    assert memory.told == [0, 60, 90], "each size starts from the one before"
+    assert memory.starts == [0, 60, 90], "each size starts from the previous one"
     for size, fitted in zip(SIZES, found, strict=True):
         fresh = clone(estimator).fit(X[:size], y[:size])
         assert_same(fitted, fresh, 2e-3)
         np.testing.assert_allclose(learned(fitted)["coef_"], learned(fresh)["coef_"], atol=2e-3)
-        assert fitted.get_params()["steps" if isinstance(fitted, Pipeline) else "tol"], "it can still be asked"
+        assert fitted.get_params()["steps" if isinstance(fitted, Pipeline) else "tol"], "its parameters are intact"
 
 
 @pytest.mark.parametrize("name", ["logistic", "lasso", "poisson"])
-def test_it_really_starts_there(name: str) -> None:
-    """Trained on the same rows again, there is nothing left to do."""
+def test_it_really_starts_from_the_earlier_solution(name: str) -> None:
+    """Fitting the same rows again takes fewer iterations."""
     estimator = {**CLASSIFIERS, **REGRESSORS}[name]
     X, labels, numbers = rows()
     y = labels if name in CLASSIFIERS else numbers
@@ -142,9 +142,9 @@ def test_it_really_starts_there(name: str) -> None:
     assert np.max(second.n_iter_) < np.max(first.n_iter_)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.integers(0, 2**20), st.sampled_from(sorted(NAIVE)), st.lists(st.integers(12, 100), min_size=2, unique=True))
-def test_counting_goes_on_exactly(seed: int, name: str, sizes: list[int]) -> None:
+def test_adding_rows_to_counts_is_exact(seed: int, name: str, sizes: list[int]) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, size=(100, 3)).astype(float)
     y = np.concatenate([np.arange(3), rng.integers(0, 3, 97)])
@@ -159,7 +159,7 @@ def test_counting_goes_on_exactly(seed: int, name: str, sizes: list[int]) -> Non
 
 @pytest.mark.parametrize("form", ["pandas", "polars", "sparse", "float32"])
 @pytest.mark.parametrize("name", ["multinomial", "logistic"])
-def test_rows_of_every_form_go_on(name: str, form: str) -> None:
+def test_rows_of_every_type_work(name: str, form: str) -> None:
     rng = np.random.default_rng(1)
     X = rng.integers(0, 4, size=(SIZES[-1], 3)).astype(float)
     y = rng.integers(0, 2, SIZES[-1])
@@ -175,7 +175,7 @@ def test_rows_of_every_form_go_on(name: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["logistic", "scaled", "multinomial", "bernoulli"])
-def test_a_class_that_comes_later_begins_anew(name: str) -> None:
+def test_a_new_class_starts_from_scratch(name: str) -> None:
     estimator = {**NAIVE, **CLASSIFIERS}[name]
     X, _, _ = rows()
     X = np.abs(X)
@@ -188,7 +188,7 @@ def test_a_class_that_comes_later_begins_anew(name: str) -> None:
     assert found[1].classes_.tolist() == [0, 1, 2]
 
 
-def test_a_category_that_comes_later_begins_anew() -> None:
+def test_a_new_category_starts_from_scratch() -> None:
     X = np.array(["red", "green", "blue"], dtype=object)[np.arange(SIZES[-1]) % 3][:, None]
     X[95:, 0] = "new"
     y = (np.arange(SIZES[-1]) % 3 == 0).astype(int)
@@ -201,8 +201,8 @@ def test_a_category_that_comes_later_begins_anew() -> None:
 
 
 @pytest.mark.parametrize("name", [*CLASSIFIERS, *REGRESSORS, *NAIVE])
-def test_going_on_leaves_the_smaller_learner_as_it_was(name: str) -> None:
-    """It may be the best so far, and be handed over."""
+def test_the_learner_of_the_smaller_sample_is_not_changed(name: str) -> None:
+    """It may be the best so far and be returned at the end."""
     estimator = {**CLASSIFIERS, **REGRESSORS, **NAIVE}[name]
     X, labels, numbers = rows()
     X = np.abs(X)
@@ -220,7 +220,7 @@ def test_going_on_leaves_the_smaller_learner_as_it_was(name: str) -> None:
         np.testing.assert_array_equal(fitted.predict(X), predicted)
 
 
-def test_a_setting_of_the_persons_own_is_left_alone() -> None:
+def test_the_users_value_of_warm_start_is_kept() -> None:
     X, y, _ = rows()
     for warm_start in (False, True):
         found, _ = grown(LogisticRegression(warm_start=warm_start), X, y)
@@ -228,11 +228,11 @@ def test_a_setting_of_the_persons_own_is_left_alone() -> None:
 
 
 class Own(LogisticRegression):
-    """It may do anything with a warm start."""
+    """A subclass, which may treat `warm_start` differently."""
 
 
 class OwnPipeline(Pipeline):
-    """It may draw other rows before its last step, as imbalanced-learn's does."""
+    """A subclass, which may resample rows before its last step, as imbalanced-learn does."""
 
 
 OTHERS: dict[str, Any] = {
@@ -245,41 +245,41 @@ OTHERS: dict[str, Any] = {
     "categorical": CategoricalNB(),
     "naive after scaling": make_pipeline(StandardScaler(), BernoulliNB()),
     "huber without intercept": HuberRegressor(fit_intercept=False),
-    "a class of one's own": Own(),
-    "a pipeline of one's own": OwnPipeline([("a", StandardScaler()), ("b", LogisticRegression())]),
+    "a subclass": Own(),
+    "a subclass of Pipeline": OwnPipeline([("a", StandardScaler()), ("b", LogisticRegression())]),
     "a pipeline in a pipeline": make_pipeline(StandardScaler(), make_pipeline(LogisticRegression())),
 }
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_would_become_another_learner_starts_from_nothing(name: str) -> None:
+def test_learners_that_would_differ_start_from_scratch(name: str) -> None:
     X, _, numbers = rows()
     X = np.floor(np.abs(X))
     y = (numbers > 1).astype(int)
     assert not can_go_on(OTHERS[name])
     found, memory = grown(OTHERS[name], X, y)
-    assert not memory.told
+    assert not memory.starts
     assert not memory.kept
     np.testing.assert_array_equal(found[-1].predict(X), clone(OTHERS[name]).fit(X, y).predict(X))
 
 
-def test_every_kind_that_goes_on_is_tested_here() -> None:
+def test_every_class_that_starts_from_smaller_samples_is_tested_here() -> None:
     tested = [*CLASSIFIERS.values(), *REGRESSORS.values(), *NAIVE.values()]
     assert {type(estimator) for estimator in tested} >= {*CONVEX, *SUMS}
 
 
-def test_sizes_in_between_may_be_left_out() -> None:
-    """Not every strategy asks for all of them."""
+def test_sizes_may_be_skipped() -> None:
+    """Not every strategy asks for all sizes."""
     X, labels, _ = rows()
     X = np.abs(X)
     for estimator in (CLASSIFIERS["logistic"], NAIVE["multinomial"]):
         found, memory = grown(estimator, X, labels, (60, 200))
-        assert memory.told == [0, 60]
+        assert memory.starts == [0, 60]
         assert_same(found[-1], clone(estimator).fit(X, labels), 2e-3)
 
 
-def test_an_evaluation_goes_on_only_where_it_may() -> None:
-    """Not with weights, not if the person does not want it, and not without a memory."""
+def test_an_evaluation_starts_from_a_smaller_sample_only_if_allowed() -> None:
+    """Not with sample weights, not if `reuse` is off, and not without a memory."""
     X, y, _ = rows()
     learners = listed([("a", LogisticRegression())])
     cases: list[tuple[list[int], Any, bool]] = [([0, 60], None, True), ([], None, False), ([], np.ones(len(y)), True)]
@@ -288,12 +288,12 @@ def test_an_evaluation_goes_on_only_where_it_may() -> None:
         task, memory = Task(data, learners, reuse=reuse), Memory()
         for size in (60, 90):
             assert isinstance(evaluate(task, Allocation("a", size), memory).outcome, Measurement)
-        assert memory.told == expected
+        assert memory.starts == expected
         assert isinstance(evaluate(task, Allocation("a", 90)).outcome, Measurement)
 
 
 @pytest.mark.parametrize("name", ["logistic", "scaled", "lasso", "huber", "multinomial"])
-def test_scores_with_and_without_going_on_agree(name: str) -> None:
+def test_scores_with_and_without_reuse_agree(name: str) -> None:
     estimator = {**CLASSIFIERS, **REGRESSORS, **NAIVE}[name]
     X, labels, numbers = rows(3, 400)
     data = prepare(np.abs(X), numbers if name in REGRESSORS else labels)

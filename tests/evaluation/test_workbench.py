@@ -1,4 +1,4 @@
-"""What is laid out is found again, by any process, and only what is worth keeping is kept."""
+"""A task that is written to a folder can be read by any process, and only the best fitted learners are kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -17,9 +16,8 @@ import faulty
 from pydaub import Allocation, Failure, InputError, Measurement
 from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
-from pydaub.evaluation.workbench import Workbench, evaluate_at, fit_at
+from pydaub.evaluation.workbench import Workbench
 from pydaub.learners import Learner
-from pydaub.records import outcome_from_json
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(100, 4))
@@ -32,11 +30,11 @@ def task(**estimators: Any) -> Task:
 
 
 def laid_out(folder: Path, given: Task) -> tuple[Workbench, dict[str, Failure]]:
-    bench = Workbench(folder, tuple(given.learners))
+    bench = Workbench(folder)
     return bench, bench.lay_out(given)
 
 
-def test_a_task_is_found_again_as_it_concerns_one_learner(tmp_path: Path) -> None:
+def test_a_task_is_read_back_with_one_learner(tmp_path: Path) -> None:
     given = task(tree=DecisionTreeClassifier(max_depth=2), line=LogisticRegression())
     bench, failures = laid_out(tmp_path, given)
     assert failures == {}
@@ -50,7 +48,7 @@ def test_a_task_is_found_again_as_it_concerns_one_learner(tmp_path: Path) -> Non
     assert (before.train_score, before.valid_score) == (after.train_score, after.valid_score)
 
 
-def test_laying_out_again_keeps_what_is_there(tmp_path: Path) -> None:
+def test_writing_the_task_again_keeps_what_workers_left(tmp_path: Path) -> None:
     given = task(tree=DecisionTreeClassifier())
     bench, _ = laid_out(tmp_path, given)
     bench.keep(Allocation("tree", 20), "learned")
@@ -59,10 +57,10 @@ def test_laying_out_again_keeps_what_is_there(tmp_path: Path) -> None:
     assert failures == {}
     assert bench.recall(Allocation("tree", 21)) == (20, "learned")
     assert bench.fitted(Allocation("tree", 20), 0.5) == "fitted"
-    assert bench.fitted(Allocation("tree", 20), 0.6) is None, "of another learner of that name"
+    assert bench.fitted(Allocation("tree", 20), 0.6) is None, "another score"
 
 
-def test_a_learner_that_cannot_be_pickled_stays_behind_alone(tmp_path: Path) -> None:
+def test_a_learner_that_cannot_be_pickled_is_reported_and_the_others_are_written(tmp_path: Path) -> None:
     bench, failures = laid_out(tmp_path, task(tree=DecisionTreeClassifier(), stuck=faulty.Stuck()))
     assert list(failures) == ["stuck"]
     assert failures["stuck"].kind == "error"
@@ -70,14 +68,14 @@ def test_a_learner_that_cannot_be_pickled_stays_behind_alone(tmp_path: Path) -> 
     assert list(bench.task("tree").learners) == ["tree"]
 
 
-def test_what_all_learners_need_must_be_picklable(tmp_path: Path) -> None:
+def test_the_scorer_must_be_picklable(tmp_path: Path) -> None:
     lock = Lock()
     given = Task(DATA, task(tree=DecisionTreeClassifier()).learners, scoring=lambda *_: float(lock.locked()))
     with pytest.raises(InputError, match=r"`scoring` and `cv` must be picklable, as workers need, got TypeError: "):
         laid_out(tmp_path, given)
 
 
-def test_what_was_learned_is_recalled_by_learner_and_size(tmp_path: Path) -> None:
+def test_the_largest_smaller_size_is_recalled(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier(), b=DecisionTreeClassifier()))
     bench.keep(Allocation("b", 20), [1])
     bench.keep(Allocation("b", 100), [2])
@@ -90,13 +88,13 @@ def test_what_was_learned_is_recalled_by_learner_and_size(tmp_path: Path) -> Non
 SCORES = (-3.0, 0.0, 1e-7, 0.2, 0.1 + 0.2)
 
 
-def test_the_best_fitted_learner_is_kept_and_the_best_of_the_full_size(tmp_path: Path) -> None:
+def test_the_best_of_all_and_the_best_of_the_full_size_are_kept(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier()))
     assert bench.best_score(FULL, 20) == -math.inf
     bench.tidy(FULL)
     for size, score in enumerate(SCORES, start=1):
         bench.shelve(Allocation("a", size), score, score)
-        assert bench.best_score(FULL, 20) == score, "scores are kept to the last digit"
+        assert bench.best_score(FULL, 20) == score, "scores are kept exactly"
     bench.shelve(Allocation("a", FULL), -5.0, "the full size")
     assert bench.best_score(FULL, FULL) == -5.0
     bench.tidy(FULL)
@@ -109,7 +107,7 @@ def test_the_best_fitted_learner_is_kept_and_the_best_of_the_full_size(tmp_path:
     assert bench.fitted(Allocation("a", 5), SCORES[-1]) is None
 
 
-def test_of_equals_the_largest_and_the_first_is_kept(tmp_path: Path) -> None:
+def test_among_equal_scores_the_largest_size_and_then_the_first_learner_is_kept(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier(), b=DecisionTreeClassifier()))
     for name in "ba":
         for size in (20, FULL):
@@ -119,44 +117,44 @@ def test_of_equals_the_largest_and_the_first_is_kept(tmp_path: Path) -> None:
     assert kept == [("a", FULL)]
 
 
-def test_rows_of_another_run_are_refused(tmp_path: Path) -> None:
+def test_a_folder_with_other_rows_is_refused(tmp_path: Path) -> None:
     laid_out(tmp_path, task(a=DecisionTreeClassifier()))
     other = prepare(np.arange(90.0)[:, None], np.arange(90) % 2, columns=False)
     with pytest.raises(InputError, match=r"must hold the same rows as this run, got others"):
-        Workbench(tmp_path, ("a",)).lay_out(Task(other, task(a=DecisionTreeClassifier()).learners))
+        Workbench(tmp_path).lay_out(Task(other, task(a=DecisionTreeClassifier()).learners))
 
 
-def test_files_that_a_killed_worker_left_unfinished_are_none(tmp_path: Path) -> None:
+def test_incomplete_files_of_killed_workers_are_ignored(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier()))
-    (tmp_path / "fitted" / ".0-20-0.9.pkl.123").write_bytes(b"half of")
+    (tmp_path / "fitted" / ".abc-20-0.9.pkl.123").write_bytes(b"half of")
     assert bench.best_score(FULL, 20) == -math.inf
     assert bench.fitted(Allocation("a", 20), 0.9) is None
     bench.tidy(FULL)
 
 
-def test_a_worker_keeps_a_fitted_learner_from_a_score_on(tmp_path: Path) -> None:
-    given = task(tree=DecisionTreeClassifier())
-    bench, _ = laid_out(tmp_path, given)
-    arguments: Any = {"folder": str(tmp_path), "learners": ["tree"], "learner": "tree", "size": FULL}
-    outcome = outcome_from_json(evaluate_at(**arguments, above=1.1))
-    assert isinstance(outcome, Measurement)
-    assert bench.fitted(Allocation("tree", FULL), outcome.valid_score) is None
-    evaluate_at(**arguments, above=outcome.valid_score)
-    fitted: Any = bench.fitted(Allocation("tree", FULL), outcome.valid_score)
-    valid = DATA.valid()
-    assert fitted.score(valid.X, valid.y) == outcome.valid_score, "the very one that was measured"
+NAMES = ["tree", "Tree", "a/b", "../up", "x" * 5000, "\ud800", "tree-20", ".hidden"]
 
 
-def test_a_fitted_learner_that_cannot_be_pickled_is_measured_all_the_same(tmp_path: Path) -> None:
-    bench, _ = laid_out(tmp_path, task(grown=faulty.Grown()))
-    told = evaluate_at(str(tmp_path), ["grown"], "grown", FULL, -math.inf)
-    assert "valid_score" in told
-    assert bench.fitted(Allocation("grown", FULL), told["valid_score"]) is None
+def test_any_names_can_be_told_apart(tmp_path: Path) -> None:
+    """A worker finds a learner by its name alone; files are named after a digest of it."""
+    given = Task(DATA, {name: Learner(name, faulty.Learner(start)) for start, name in enumerate(NAMES)})
+    laid_out(tmp_path, given)
+    for start, name in enumerate(NAMES):
+        assert Workbench(tmp_path).task(name).learners[name].estimator.start == start
 
 
-@pytest.mark.parametrize("with_validation", [False, True])
-def test_a_learner_is_fitted_once_more_and_left_at_a_path(tmp_path: Path, *, with_validation: bool) -> None:
-    laid_out(tmp_path, task(known=faulty.Learner()))
-    path = tmp_path / "selected.pkl"
-    assert fit_at(str(tmp_path), ["known"], "known", FULL, str(path), with_validation=with_validation) == str(path)
-    assert cloudpickle.loads(path.read_bytes()).size_ == (100 if with_validation else FULL)
+def test_files_are_packed_sent_back_and_unpacked_by_another_folder(tmp_path: Path) -> None:
+    here, _ = laid_out(tmp_path / "here", task(a=DecisionTreeClassifier(), b=DecisionTreeClassifier()))
+    here.keep(Allocation("a", 20), "learned")
+    there = Workbench(tmp_path / "there")
+    there.make_folders()
+    there.unpack(here.pack(Allocation("a", 50)))
+    assert there.recall(Allocation("a", 50)) == (20, "learned")
+    assert there.recall(Allocation("b", 50)) is None
+    there.keep(Allocation("a", 50), "more")
+    there.shelve(Allocation("a", 50), 0.5, "fitted")
+    left = there.take_out(Allocation("a", 50))
+    assert there.take_out(Allocation("a", 50)) == {}, "they are moved"
+    here.unpack(left)
+    assert here.recall(Allocation("a", FULL)) == (50, "more")
+    assert here.fitted(Allocation("a", 50), 0.5) == "fitted"

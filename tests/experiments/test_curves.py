@@ -1,4 +1,4 @@
-"""Measured curves: a table that strategies can be replayed on, whatever interrupts the measuring."""
+"""Measured curves: the table allows replays, and measuring continues after any interruption."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from curves import Wanted, measure, write_table
+from curves import Wanted, main, measure, write_table
 from replays import Curves
 
 from pydaub import Allocation, Daub, Failure, Full, Measurement, Outcome, Schedule, run
@@ -39,7 +39,8 @@ def test_every_learner_is_measured_on_every_size(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{path.stem}.csv", f"{path.stem}.json"]
 
 
-def test_a_longer_table_takes_over_a_shorter_one_and_holds_it(tmp_path: Path) -> None:
+@pytest.mark.slow("processes")
+def test_a_longer_table_contains_and_replaces_a_shorter_one(tmp_path: Path) -> None:
     short = measure(QUICK, tmp_path, jobs=2)
     before = Table.read(short).outcomes
     longer = measure(Wanted(QUICK.data, QUICK.learners, full_size=2500), tmp_path, jobs=2)
@@ -52,12 +53,15 @@ def test_a_longer_table_takes_over_a_shorter_one_and_holds_it(tmp_path: Path) ->
     assert Table.read(other).outcomes != before
 
 
-def test_out_of_budget_it_says_what_is_left_out_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = Wanted("parity", "knn-1,knn-5,knn-10,knn-25", full_size=7500)  # half a minute and more
+@pytest.mark.slow("processes")
+def test_when_the_budget_runs_out_it_reports_what_is_left_out_and_can_continue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = Wanted("parity", "knn-1,knn-5,knn-10,knn-25", full_size=7500)  # takes at least half a minute
     with pytest.raises(InputError, match="must have time for at least one training"):
         measure(wanted, tmp_path, jobs=1, budget=0.001)
     done = [0]
-    for budget in range(1, 60):  # the least with which anything is done, on however slow a machine
+    for budget in range(1, 60):  # increased until something is measured, however slow the machine is
         with suppress(InputError):
             path = measure(wanted, tmp_path, jobs=1, budget=budget)
             left_out = json.loads(path.with_suffix(".json").read_text())["left_out"]
@@ -65,10 +69,11 @@ def test_out_of_budget_it_says_what_is_left_out_and_goes_on(tmp_path: Path, caps
             done.append(28 - left_out)
             if len(done) > 2:
                 break
-    assert 0 < done[1] < done[2] < 28, "it went on where it was"
+    assert 0 < done[1] < done[2] < 28, "it continued"
 
 
-def test_killed_it_goes_on_where_it_was(tmp_path: Path) -> None:
+@pytest.mark.slow("processes")
+def test_after_a_kill_the_same_command_continues(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "parity", "--learners", "tree,knn-5,forest-10", "--full-size", "2500"]
     first = subprocess.Popen(
         [*command, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -82,19 +87,20 @@ def test_killed_it_goes_on_where_it_was(tmp_path: Path) -> None:
     journal = next(tmp_path.glob("*.run")) / "journal.jsonl"
     done = {event.allocation for event in read(journal) if isinstance(event, Evaluated)}
     assert 3 <= len(done) < 12
-    time.sleep(0.5)  # its workers end by themselves
+    time.sleep(0.5)  # its workers exit on their own
     second = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, check=True)
     measured = [line for line in second.stderr.splitlines() if line.startswith("parity-")]
     assert len(measured) == 12 - len(done)
     assert len(Table.read(next(tmp_path.glob("*.csv"))).outcomes) == 12
 
 
-def test_one_learner_alone_gets_every_size_too(tmp_path: Path) -> None:
+def test_a_single_learner_gets_every_size(tmp_path: Path) -> None:
     path = measure(Wanted("parity", "naive-bayes-bernoulli", full_size=2500), tmp_path, jobs=1)
     assert Table.read(path).sizes == (500, 1000, 1500, 2500)
 
 
-def test_a_table_of_other_circumstances_is_not_taken_for_this_one(tmp_path: Path) -> None:
+@pytest.mark.slow("processes")
+def test_a_table_with_other_metadata_is_measured_again(tmp_path: Path) -> None:
     path = measure(QUICK, tmp_path, jobs=2)
     about = json.loads(path.with_suffix(".json").read_text())
     path.with_suffix(".json").write_text(json.dumps({**about, "source": "another file"}))
@@ -104,7 +110,7 @@ def test_a_table_of_other_circumstances_is_not_taken_for_this_one(tmp_path: Path
     assert path.read_text() != before
 
 
-def test_a_failure_stands_for_all_larger_sizes(tmp_path: Path) -> None:
+def test_a_failure_is_copied_to_all_larger_sizes(tmp_path: Path) -> None:
     good = Measurement(0.9, 0.8, 1.0)
     outcomes: dict[Allocation, Outcome] = {
         Allocation("a", 500): good,
@@ -116,8 +122,8 @@ def test_a_failure_stands_for_all_larger_sizes(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     assert write_table(path, ("a", "b", "c"), (500, 1000, 1500), outcomes) == 3
     table = Table.read(path)
-    told = table[Allocation("b", 1500)]
-    assert told == Failure("timeout", "not tried: failed with 1000 rows", 5.0)
+    copied = table[Allocation("b", 1500)]
+    assert copied == Failure("timeout", "not tried: failed with 1000 rows", 5.0)
     assert table[Allocation("b", 1000)] == Failure("timeout", "took more than 5 seconds", 5.0)
     assert write_table(path, ("a", "b"), (500, 1000, 1500), outcomes) == 0
     (tmp_path / "table.json").write_text('{"learners": 2}')
@@ -126,7 +132,7 @@ def test_a_failure_stands_for_all_larger_sizes(tmp_path: Path) -> None:
     assert run(Full(("a", "b"), Schedule((1500,))), TableEngine(curves.table)).selected == "a"
 
 
-def test_nonsense_is_refused(tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="must be one of parity, higgs"):
         measure(Wanted("nonsense"), tmp_path, jobs=1)
     with pytest.raises(InputError, match="must be measured up to at least 1500 rows, got 1000"):
@@ -135,6 +141,6 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         measure(Wanted("parity", "nothing-like-it", full_size=1500), tmp_path, jobs=1)
     with pytest.raises(InputError, match="--timeout"):
         measure(Wanted("parity", "tree", full_size=1500, timeout="soon"), tmp_path, jobs=1)
-    done = subprocess.run([sys.executable, str(SCRIPT), "nonsense"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "nonsense"])
+    with pytest.raises(SystemExit, match="must be one of parity, higgs"):
+        main()

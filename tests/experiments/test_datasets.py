@@ -1,4 +1,4 @@
-"""Published files are verified before anything is kept of them, and a download goes on where it was."""
+"""Published files are verified before rows are kept, and an interrupted download continues."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROWS = 120
 
 
 def text(rows: int = ROWS, features: int = 3, *, label: int = 0) -> bytes:
-    """Return comma-separated text in which a row's first feature is its number."""
+    """Return comma-separated text in which the first feature of a row is its number."""
     lines = []
     for row in range(rows):
         values = [str(row), *(f"{row / 7 + place:.4f}" for place in range(1, features))]
@@ -49,7 +49,7 @@ def songs(monkeypatch: pytest.MonkeyPatch) -> File:
 
 
 def packed(path: Path, content: bytes) -> Path:
-    """Write text the way the end of the name says."""
+    """Write content, compressed or archived according to the suffix."""
     if path.name.endswith(".tar.gz"):
         with tarfile.open(path, "w:gz") as tar:
             entry = tarfile.TarInfo("folder/tiny.data")
@@ -65,7 +65,7 @@ def packed(path: Path, content: bytes) -> Path:
 
 
 @pytest.mark.parametrize("end", ["csv", "csv.gz", "csv.bz2", "zip", "tar.gz"])
-def test_a_published_file_is_read_however_it_is_packed(end: str, songs: File, tmp_path: Path) -> None:
+def test_a_published_file_is_read_in_every_compression(end: str, songs: File, tmp_path: Path) -> None:
     kept = keep("tiny", packed(tmp_path / f"tiny.{end}", text()), tmp_path / "kept")
     frame = pd.read_parquet(kept)
     assert sorted(frame["x1"]) == list(range(ROWS))
@@ -82,7 +82,7 @@ def test_the_label_may_be_the_last_column(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert list(frame["target"]) == [1990 + row % 20 for row in frame["x1"]]
 
 
-def test_a_libsvm_file_counts_its_features_from_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_features_of_a_libsvm_file_are_numbered_from_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = File(f"{published.LIBSVM}/tiny.bz2", ROWS, 3, 3, 0)
     monkeypatch.setitem(datasets.DATA_SETS, "tiny", DataSet("tiny", "Tiny", "tests", file))
     lines = "".join(f"{row % 3 + 1} 1:{row} 3:{row / 8}\n" for row in range(ROWS))
@@ -95,7 +95,7 @@ def test_a_libsvm_file_counts_its_features_from_one(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("songs")
 @pytest.mark.parametrize("name", ["Class", "label", "year"])
-def test_openmls_file_has_a_header(name: str, tmp_path: Path) -> None:
+def test_the_label_of_an_openml_file_is_found_by_its_name(name: str, tmp_path: Path) -> None:
     values = pd.read_csv(io.BytesIO(text(label=-1)), header=None).set_axis(["a", "b", "c", name], axis=1)
     kinds = "".join(f"@attribute {column} numeric\n" for column in values)
     path = tmp_path / "tiny.arff"
@@ -124,14 +124,14 @@ def test_openmls_file_has_a_header(name: str, tmp_path: Path) -> None:
         (b"\n".join(line.replace(b"20", b"19") for line in text().split(b"\n")), "2 classes, got"),
     ],
 )
-def test_what_is_not_as_it_should_be_is_refused(content: bytes, reason: str, tmp_path: Path) -> None:
+def test_a_file_with_unexpected_content_is_refused(content: bytes, reason: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=reason):
         keep("tiny", packed(tmp_path / "tiny.csv.gz", content), tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.usefixtures("songs")
-def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     for end in ("csv.gz", "zip", "tar.gz"):
         path = packed(tmp_path / f"tiny.{end}", text(ROWS))
         path.write_bytes(path.read_bytes()[:-40])
@@ -139,7 +139,9 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
             keep("tiny", path, tmp_path / "kept")
 
 
-def test_a_known_checksum_must_be_met_by_the_file_of_that_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_with_the_published_name_must_have_the_known_checksum(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = packed(tmp_path / "tiny.csv", text())
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     for known, fits in ((digest, True), (digest[::-1], False)):
@@ -153,13 +155,13 @@ def test_a_known_checksum_must_be_met_by_the_file_of_that_name(monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("songs")
-def test_of_a_larger_file_a_uniform_draw_is_kept(
+def test_rows_of_a_larger_file_are_drawn_uniformly(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     path = packed(tmp_path / "tiny.csv.gz", text())
     monkeypatch.setattr(published, "ROWS", 60)
-    monkeypatch.setattr(published, "BLOCK", 256)  # so that the file comes in many blocks
+    monkeypatch.setattr(published, "BLOCK", 256)  # read the file in many blocks
     times = np.zeros(ROWS)
     for seed in range(40):
         monkeypatch.setattr(published, "SEED", seed)
@@ -171,7 +173,7 @@ def test_of_a_larger_file_a_uniform_draw_is_kept(
 
 
 @pytest.mark.usefixtures("songs")
-def test_nonsense_is_refused_by_name(tmp_path: Path) -> None:
+def test_unknown_names_and_missing_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be one of parity, higgs"):
         source("hicks")
     with pytest.raises(InputError, match="no such file"):
@@ -182,9 +184,9 @@ def test_nonsense_is_refused_by_name(tmp_path: Path) -> None:
         source("sensit", tmp_path, tmp_path)
 
 
-@pytest.mark.skipif(not COPIES.exists(), reason="the shared data sets are not here")
+@pytest.mark.skipif(not COPIES.exists(), reason="needs the shared data sets")
 @pytest.mark.parametrize("name", [name for name, one in DATA_SETS.items() if one.copy])
-def test_the_smaller_copies_are_what_the_table_says(name: str, tmp_path: Path) -> None:
+def test_the_smaller_copies_have_the_listed_content(name: str, tmp_path: Path) -> None:
     copy = DATA_SETS[name].copy
     assert copy is not None
     path, words = source(name, tmp_path, COPIES)
@@ -202,7 +204,7 @@ def test_parity_needs_no_file(tmp_path: Path) -> None:
 
 
 class Server(ThreadingHTTPServer):
-    """A server of one file, which may cut an answer short, and may know no ranges."""
+    """Server of one file that can truncate a response, with or without support for ranges."""
 
     content, cut, ranges = b"", 0, True
     asked: list[str | None]
@@ -230,7 +232,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: self.server.cut] if self.server.cut else body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Keep the output clean."""
 
 
 @pytest.fixture
@@ -245,7 +247,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.usefixtures("songs")
-def test_an_archive_may_hold_a_packed_file_and_names_that_begin_with_a_dot(tmp_path: Path) -> None:
+def test_an_archive_may_hold_a_compressed_file_and_hidden_files(tmp_path: Path) -> None:
     path = tmp_path / "tiny.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("tiny.csv.gz", gzip.compress(text()))
@@ -259,10 +261,10 @@ def test_an_archive_may_hold_a_packed_file_and_names_that_begin_with_a_dot(tmp_p
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_download_goes_on_where_it_was_broken_off(server: Server, ranges: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_an_interrupted_download_continues(server: Server, ranges: bool, tmp_path: Path) -> None:  # noqa: FBT001
     address = f"http://127.0.0.1:{server.server_port}/file.bin"
     server.cut, server.ranges = 4_000, ranges
-    with pytest.raises(InputError, match=r"goes on|Go on"):
+    with pytest.raises(InputError, match="Run the same command again to continue"):
         download(address, tmp_path)
     assert not (tmp_path / "file.bin").exists()
     server.cut = 0
@@ -271,11 +273,11 @@ def test_a_download_goes_on_where_it_was_broken_off(server: Server, ranges: bool
     assert [path.name for path in tmp_path.iterdir()] == ["file.bin"]
     download(address, tmp_path)
     assert len(server.asked) == 2
-    (tmp_path / "file.bin").rename(tmp_path / "file.bin.part")  # killed in the last moment
+    (tmp_path / "file.bin").rename(tmp_path / "file.bin.part")  # killed just before the rename
     assert download(address, tmp_path).read_bytes() == server.content
 
 
-def test_what_cannot_be_fetched_is_said(server: Server, tmp_path: Path) -> None:
+def test_a_failed_download_says_why(server: Server, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"Not Found.*--file"):
         download(f"http://127.0.0.1:{server.server_port}/other.bin", tmp_path)
     with pytest.raises(InputError, match="must be reachable"):

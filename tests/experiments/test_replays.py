@@ -1,4 +1,4 @@
-"""What is read off measured curves, and the page that is made of it."""
+"""What is computed from measured curves, and the page that is made from it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from runpy import run_path
 
 import accuracy
 import assumptions
@@ -33,7 +34,7 @@ SIZES = (500, 1000, 1500, 2500, 4000)
 
 
 def made(curves: dict[str, list[float]], seed: int = 0, seconds: float = 1.0) -> Curves:
-    """Return curves that were not measured, for laws."""
+    """Return invented curves."""
     outcomes = {
         Allocation(name, size): Measurement(1.0, score, seconds * size)
         for name, scores in curves.items()
@@ -75,18 +76,18 @@ def test_curves_up_to_a_size_are_those_of_a_shorter_table(points: list[list[floa
 def test_iterations_are_counted_after_the_bootstrap() -> None:
     one = made({"good": [0.7, 0.8, 0.85, 0.9, 0.92], "bad": [0.5, 0.5, 0.5, 0.5, 0.5]})
     daub = one.replayed("daub")
-    assert daub.iterations == 2  # 2,500 and 4,000 rows for the good one
+    assert daub.iterations == 2  # 2,500 and 4,000 rows for "good"
     assert len(daub.result.steps) == 8
 
 
-def test_sizes_at_which_a_learner_is_missing_do_not_count() -> None:
+def test_incomplete_sizes_are_ignored() -> None:
     one = made({"long": [0.5, 0.6, 0.7, 0.8, 0.9], "short": [0.5, 0.6, 0.7, 0.8]})
     assert one.full_size == 2500
-    with pytest.raises(InputError, match="at least 3 whole sizes, got 2"):
+    with pytest.raises(InputError, match="at least 3 complete sizes, got 2"):
         _ = made({"long": [0.5, 0.6, 0.7], "short": [0.5, 0.6]}).sizes
 
 
-def test_seeds_are_compared_at_the_size_that_enough_of_them_reach() -> None:
+def test_seeds_are_compared_at_a_size_that_enough_of_them_reach() -> None:
     lengths = {0: 5, 1: 4, 2: 4, 3: 3}
     tables = [made({"a": [0.1] * length, "b": [0.2] * length}, seed) for seed, length in lengths.items()]
     (seeds,) = grouped(tables).values()
@@ -100,36 +101,37 @@ def curve(*values: float) -> Curve:
     return Curve("a", SIZES[: len(values)], tuple(Measurement(1.0, value, 1.0) for value in values))
 
 
-def test_a_curve_is_judged_as_the_paper_defines() -> None:
+def test_curves_are_judged_by_the_papers_definitions() -> None:
     assert assumptions.monotone(curve(0.1, 0.1, 0.2), 0.0)
     assert not assumptions.monotone(curve(0.2, 0.1, 0.3), 0.0)
     assert assumptions.monotone(curve(0.2, 0.1, 0.3), 0.11)
     assert assumptions.diminishing(curve(0.1, 0.3, 0.4), 0.0)
     assert not assumptions.diminishing(curve(0.1, 0.2, 0.4), 0.0)
     assert assumptions.diminishing(curve(0.1, 0.2, 0.4), 0.11)
-    # Twice the gain over twice the rows is as much a row: sizes are 1,000, 1,500, 2,500.
+    # Twice the gain over twice the rows is the same gain per row: sizes are 1,000, 1,500, 2,500.
     assert assumptions.diminishing(curve(0.1, 0.2, 0.25, 0.349), 0.0)
     assert not assumptions.diminishing(curve(0.1, 0.2, 0.25, 0.351), 0.0)
 
 
-def test_bounds_count_as_valid_where_they_reach_the_score_at_n() -> None:
+def test_a_bound_is_valid_if_it_reaches_the_score_at_n() -> None:
     steady = made({"a": [0.10, 0.20, 0.30, 0.35, 0.40], "b": [0.1, 0.1, 0.1, 0.1, 0.9]})
     count = assumptions.Count()
     count.add(steady)
     assert (count.curves, count.bounds) == (2, 4)
-    assert count.valid == [2, 2, 2, 2]  # those of a, at 1,500 and 2,500 rows; none of b
+    assert count.valid == [2, 2, 2, 2]  # both of a, at 1,500 and 2,500 rows; none of b
     assert count.held == [2, 2, 1, 1]
 
 
-def test_the_results_page_is_what_the_shipped_curves_give() -> None:
-    """If this fails, run `make paper`, or `python experiments/results.py` alone."""
-    assert (ROOT / "docs" / "results.md").read_text() == results.page(TABLES)
-    for picture in re.findall(r"\((figures/.*?)\)", results.page(TABLES)):
+def test_the_results_page_is_up_to_date() -> None:
+    """If this fails, run `python experiments/results.py`."""
+    page = results.page(TABLES)
+    assert (ROOT / "docs" / "results.md").read_text() == page
+    for picture in re.findall(r"\((figures/.*?)\)", page):
         assert (ROOT / "docs" / picture).exists()
 
 
-@pytest.mark.skipif(not PAPER.exists(), reason="the paper is not here")
-def test_the_papers_figures_are_the_papers() -> None:
+@pytest.mark.skipif(not PAPER.exists(), reason="needs the text of the paper")
+def test_the_papers_figures_agree_with_its_text() -> None:
     text = "".join(path.read_text() for path in sorted(PAPER.iterdir()))
     plain = re.sub(r"\{\\bf\s*([^}]*)\}|[\\$]", r"\1", text)
     rows = {
@@ -153,51 +155,51 @@ def test_the_papers_figures_are_the_papers() -> None:
 
 
 @pytest.mark.parametrize("name", ["table1", "table2", "accuracy", "assumptions", "figure1", "figure2", "results"])
-def test_each_part_is_a_script_that_refuses_nonsense(name: str, tmp_path: Path) -> None:
-    script = str(ROOT / "experiments" / f"{name}.py")
-    refused = subprocess.run(
-        [sys.executable, script, "--measured", str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert refused.returncode == 1
-    assert "must hold measured tables" in refused.stderr
-    assert "Traceback" not in refused.stderr
+def test_each_script_refuses_a_folder_without_tables(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, "--measured", str(tmp_path)])
+    with pytest.raises(SystemExit, match="must hold measured tables"):
+        run_path(str(ROOT / "experiments" / f"{name}.py"), run_name="__main__")
 
 
-def test_a_table_without_its_circumstances_is_refused(tmp_path: Path) -> None:
+def test_a_table_without_valid_metadata_is_refused(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("learner,size,train_score,valid_score,seconds\na,500,1,1,1\n")
-    with pytest.raises(InputError, match=r"must be as curves\.py wrote it"):
+    with pytest.raises(InputError, match=r"must be a file that curves\.py wrote"):
         all_curves(tmp_path)
     (tmp_path / "table.json").write_text("{")
-    with pytest.raises(InputError, match=r"must be as curves\.py wrote it"):
+    with pytest.raises(InputError, match=r"must be a file that curves\.py wrote"):
         all_curves(tmp_path)
 
 
-def test_the_large_version_says_how_long_it_takes_and_begins_nothing(tmp_path: Path) -> None:
-    script = str(ROOT / "experiments" / "paper.py")
-    done = subprocess.run(
-        [sys.executable, script, "--large", "--out", str(tmp_path / "out")], capture_output=True, text=True, check=True
-    )
-    assert re.search(r"^\d+ tables, about \d+ minutes", done.stdout, flags=re.MULTILINE)
-    assert "Nothing was begun" in done.stdout
+def test_the_large_version_prints_an_estimate_and_starts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["paper", "--large", "--out", str(tmp_path / "out")])
+    paper.main()
+    printed = capsys.readouterr().out
+    assert re.search(r"^\d+ tables, about \d+ minutes", printed, flags=re.MULTILINE)
+    assert "Nothing was started" in printed
     assert not (tmp_path / "out").exists()
-    refused = subprocess.run([sys.executable, script, "--data", "moon"], capture_output=True, text=True, check=False)
-    assert refused.returncode == 1
-    assert "got moon" in refused.stderr
+    monkeypatch.setattr(sys, "argv", ["paper", "--data", "moon"])
+    with pytest.raises(SystemExit, match="got moon"):
+        paper.main()
 
 
+@pytest.mark.slow("processes")
 def test_the_small_version_writes_its_page_within_its_budget(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "experiments" / "paper.py"), "--data", "parity", "--budget", "25s"]
     done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, check=False)
-    # On a slow machine not even three sizes are whole within the budget; then it says so.
+    # On a slow machine not even three sizes are complete within the budget; the script then reports it.
     if done.returncode == 0:
         assert "## Table 1" in (tmp_path / "results.md").read_text()
         assert list((tmp_path / "figures").glob("*.png"))
     else:
-        assert "whole sizes" in done.stderr
+        assert "complete sizes" in done.stderr
     assert "tables left out" in done.stdout
 
 
-def test_tables_that_were_hardly_begun_are_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_with_too_few_sizes_are_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (good,) = [one for one in TABLES if one.about["data"] == "parity"][:1]
     for name, text in (
         ("good", Path(good.table.name).read_text()),
@@ -206,24 +208,24 @@ def test_tables_that_were_hardly_begun_are_set_aside(tmp_path: Path, capsys: pyt
         (tmp_path / f"{name}.csv").write_text(text)
         (tmp_path / f"{name}.json").write_text(json.dumps(good.about | {"learners": good.about["learners"]}))
     assert [Path(one.table.name).stem for one in all_curves(tmp_path)] == ["good"]
-    assert "Set aside" in capsys.readouterr().err
+    assert "Skipped" in capsys.readouterr().err
 
 
-def test_a_seed_counts_once() -> None:
+def test_each_seed_counts_once() -> None:
     short = made({"a": [0.1] * 3, "b": [0.2] * 3})
     long = made({"a": [0.1] * 5, "b": [0.2] * 5})
     assert grouped([short, long, short]) == {("parity", "sklearn"): [long]}
 
 
-def test_an_estimate_is_the_time_that_the_shipped_tables_took() -> None:
+def test_estimates_follow_the_times_of_measured_tables() -> None:
     one = made({"a": [0.1] * 5, "b": [0.2] * 5}, seconds=0.01)
     one.about["train_rows"] = 21_500
     wanted = Wanted("parity", "sklearn", 3, 4000, "30s")
-    # 95 s for each learner, but the last size takes 40 s and is ended at 30.
+    # 95 s for each learner, but the last size takes 40 s and is stopped at 30.
     about, unknown = paper.estimate([wanted], [one], jobs=2)
     assert about == pytest.approx((2 * 85 + 10 * paper.OVERHEAD) / 2)
     assert unknown == []
-    # Larger sizes than were measured are extended by how the time grew: here in proportion to the rows.
+    # Times of larger sizes are extrapolated, here in proportion to the rows.
     larger, _ = paper.estimate([Wanted("parity", "sklearn", 3, None, "1000s")], [one], jobs=2)
     rows = sum(Wanted("parity").sizes(21_500))
     assert larger == pytest.approx(rows * 0.01 + 10 * paper.OVERHEAD, rel=0.01)

@@ -1,4 +1,4 @@
-"""The owner's side: nothing is lost when the server dies, and nothing is left when the owner does."""
+"""The owner's side: no call is lost when the server dies, and no process is left when the owner dies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from faults import ENOUGH, alive, pids, wait_until
 from pydaub.isolation.nursery import ENVIRONMENT, Ended, Nursery
 
-linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def ended(nursery: Nursery) -> Ended:
 
 
 def server_of(pid: int) -> int:
-    """Return the parent of a child."""
+    """Return the parent process of a child."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def test_waiting_ends_after_its_time_and_loses_nothing(nursery: Nursery, tmp_path: Path) -> None:
+def test_wait_returns_after_its_timeout_and_loses_nothing(nursery: Nursery, tmp_path: Path) -> None:
     key = nursery.begin({"what": "until", "path": str(tmp_path / "go")})
     for timeout in (0.0, 0.01, -1.0):
         assert nursery.wait(timeout) is None
@@ -44,7 +44,7 @@ def test_waiting_ends_after_its_time_and_loses_nothing(nursery: Nursery, tmp_pat
     assert nursery.wait(0.0) is None
 
 
-def test_calls_end_in_any_order_each_under_its_key(nursery: Nursery, tmp_path: Path) -> None:
+def test_calls_end_in_any_order_and_are_identified_by_their_keys(nursery: Nursery, tmp_path: Path) -> None:
     paths = [tmp_path / str(number) for number in range(8)]
     keys = [nursery.begin({"what": "until", "path": str(path)}) for path in paths]
     assert len(set(keys)) == 8
@@ -53,20 +53,18 @@ def test_calls_end_in_any_order_each_under_its_key(nursery: Nursery, tmp_path: P
         path.touch()
         found.append(ended(nursery))
     assert [each.key for each in found] == keys[::-1]
-    assert len({each.value for each in found}) == 8, "each in a process of its own"
+    assert len({each.value for each in found}) == 8, "each runs in a process of its own"
 
 
 @linux
-def test_when_the_server_is_killed_its_calls_are_tried_again_and_then_given_up(
-    nursery: Nursery, tmp_path: Path
-) -> None:
+def test_calls_of_a_killed_server_are_retried_once(nursery: Nursery, tmp_path: Path) -> None:
     path = tmp_path / "pids"
     stuck = nursery.begin({"what": "tell_pid", "path": str(path)})
     wait_until(lambda: len(pids(path)) == 1)
     os.kill(server_of(pids(path)[0]), signal.SIGKILL)
     wait_until(lambda: not alive(pids(path)[0]))
     later = nursery.begin({"what": "until", "path": str(tmp_path / "go")})
-    assert nursery.wait(0.0) is None, "a new server is there, and has been asked again"
+    assert nursery.wait(0.0) is None, "a new server has started, and has got the call again"
     wait_until(lambda: len(pids(path)) == 2)
     os.kill(server_of(pids(path)[1]), signal.SIGKILL)
     found = ended(nursery)
@@ -78,7 +76,7 @@ def test_when_the_server_is_killed_its_calls_are_tried_again_and_then_given_up(
 
 
 @pytest.mark.parametrize("broken", ["faults:abort", "no.such.module", "faults:exit_politely"])
-def test_a_server_that_cannot_start_is_a_crash_and_what_cannot_be_imported_is_not(broken: str) -> None:
+def test_a_server_that_cannot_start_is_a_crash_but_a_failed_preload_is_not(broken: str) -> None:
     nursery = Nursery("faults:call", [broken])
     nursery.begin({"what": "echo", "value": 1})
     assert ended(nursery).status == ("ok" if broken == "no.such.module" else "crash")
@@ -87,19 +85,28 @@ def test_a_server_that_cannot_start_is_a_crash_and_what_cannot_be_imported_is_no
 
 @linux
 @pytest.mark.parametrize("apart", [False, True])
-def test_close_ends_what_is_busy_and_what_that_has_started(nursery: Nursery, tmp_path: Path, *, apart: bool) -> None:
+def test_close_kills_busy_calls_and_the_processes_that_they_started(
+    nursery: Nursery, tmp_path: Path, *, apart: bool
+) -> None:
     paths = [tmp_path / "busy", tmp_path / "others"]
     nursery.begin({"what": "tell_pid", "path": str(paths[0]), "then": "loop_in_c"})
     nursery.begin({"what": "start_others", "path": str(paths[1]), "apart": apart, "stay": True})
     wait_until(lambda: [len(pids(path)) for path in paths] == [1, 2])
     server = server_of(pids(paths[0])[0])
     nursery.close()
-    assert not any(map(alive, [server, *pids(paths[0]), *pids(paths[1])])), "at once, not some time later"
+    assert not any(map(alive, [server, *pids(paths[0]), *pids(paths[1])])), "they are gone when `close` returns"
     nursery.close()
 
 
+def test_a_server_that_hangs_in_an_import_is_terminated() -> None:
+    nursery = Nursery("faults:call", ["faults:forever"])
+    nursery.begin({"what": "echo", "value": 1})
+    nursery.close()
+    assert nursery._process.returncode == -signal.SIGTERM  # noqa: SLF001  # by the signal, not after a timeout
+
+
 @linux
-def test_a_cancelled_call_is_killed_and_never_told_of(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_cancelled_call_is_killed_and_never_reported(nursery: Nursery, tmp_path: Path) -> None:
     path, gate = tmp_path / "busy", tmp_path / "go"
     key = nursery.begin({"what": "tell_pid", "path": str(path), "then": "loop_in_c"})
     other = nursery.begin({"what": "until", "path": str(gate)})
@@ -130,7 +137,7 @@ forever()
 
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_outlives_the_owner(number: signal.Signals, tmp_path: Path) -> None:
+def test_no_process_outlives_the_owner(number: signal.Signals, tmp_path: Path) -> None:
     paths = [tmp_path / "busy", tmp_path / "others"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
     owner = subprocess.Popen(
@@ -143,15 +150,15 @@ def test_nothing_outlives_the_owner(number: signal.Signals, tmp_path: Path) -> N
     wait_until(lambda: not any(map(alive, [server, *pids(paths[0]), *pids(paths[1])])))
 
 
-def test_children_have_the_owners_surroundings_but_for_what_would_harm_them(
+def test_children_have_the_environment_and_path_of_the_owner_with_safe_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "selectors.py").write_text("raise RuntimeError('not the one of the standard library')")
+    (tmp_path / "selectors.py").write_text("raise RuntimeError('this shadows the standard library')")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MY_OWN", "as it was")
+    monkeypatch.setenv("MY_OWN", "unchanged")
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setattr(sys, "path", [*sys.path, Path("/somewhere/else")])  # a common mistake
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("/somewhere/else")])  # users do that
     nursery = Nursery("faults:call")
     nursery.begin({"what": "surroundings"})
     found = ended(nursery)
@@ -159,14 +166,15 @@ def test_children_have_the_owners_surroundings_but_for_what_would_harm_them(
     assert found.status == "ok", found.message
     environment = found.value["environment"]
     assert {name: environment[name] for name in ENVIRONMENT} == ENVIRONMENT
-    assert environment["MY_OWN"] == "as it was"
+    assert environment["MY_OWN"] == "unchanged"
     assert "PYTHONDONTWRITEBYTECODE" not in environment
     assert found.value["path"] == list(map(str, sys.path))
     assert found.value["folder"] == str(tmp_path)
+    assert found.value["default_sigterm"], "the server ignores it"
 
 
-def test_what_calls_need_is_imported_once_by_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A preload may be a module or a function in it; it is there before the first call."""
+def test_the_server_imports_once_what_calls_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A preload is a module or a function in it, and is run before the first call."""
     (tmp_path / "slow.py").write_text(
         "import os\nhere = []\ndef ready(): here.append(os.getpid())\ndef tell(): return [*here, os.getpid()]\n"
     )

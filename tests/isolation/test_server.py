@@ -1,4 +1,4 @@
-"""Whatever a call does: its end is told, its neighbour is unharmed, and nothing of it is left."""
+"""Whatever a call does, its end is reported, other calls are not affected, and no process of it is left."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from faults import ENOUGH, MB, alive, pids, wait_until
 from pydaub.isolation.nursery import Ended, Limits, Nursery
 
-linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
-SHORT = Limits(seconds=0.5)  # for what never ends
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
+SHORT = Limits(seconds=0.5)  # for calls that never end
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.fixture
 def neighbour(nursery: Nursery, tmp_path: Path) -> Iterator[None]:
-    """A call that runs meanwhile, and must come to its end."""
-    path = tmp_path / "go on"
+    """Another call that runs at the same time, and must succeed."""
+    path = tmp_path / "end"
     key = nursery.begin({"what": "until", "path": str(path)})
     yield
     path.touch()
@@ -65,7 +65,7 @@ def ended(nursery: Nursery, what: str, limits: Limits = Limits(), **arguments: A
         ("nowhere", "error", "KeyError: 'nowhere'"),
     ],
 )
-def test_each_way_to_fail_is_told(nursery: Nursery, what: str, status: str, message: str) -> None:
+def test_each_way_to_fail_is_reported(nursery: Nursery, what: str, status: str, message: str) -> None:
     found = ended(nursery, what)
     assert (found.status, found.message, found.value) == (status, message, None)
 
@@ -92,7 +92,7 @@ def test_the_time_limit_holds_whatever_the_call_does(nursery: Nursery, what: str
 
 @linux
 @pytest.mark.usefixtures("neighbour")
-def test_a_call_that_is_killed_from_outside_has_crashed(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_call_that_somebody_else_kills_has_crashed(nursery: Nursery, tmp_path: Path) -> None:
     key = nursery.begin({"what": "tell_pid", "path": str(tmp_path / "pid")})
     wait_until(lambda: pids(tmp_path / "pid"))
     os.kill(pids(tmp_path / "pid")[0], signal.SIGKILL)
@@ -112,49 +112,51 @@ def test_the_memory_limit_holds_in_small_steps_and_in_one(nursery: Nursery, step
 
 @linux
 @pytest.mark.usefixtures("neighbour")
-def test_memory_of_the_processes_that_a_call_starts_counts(nursery: Nursery) -> None:
+def test_the_memory_limit_includes_processes_that_the_call_starts(nursery: Nursery) -> None:
     found = ended(nursery, "fill_memory_in_others", Limits(memory=200 * MB), step=100 * MB)
     assert (found.status, found.message) == ("memory", "more than 210 MB")
 
 
 @linux
-def test_mapped_files_do_not_count(nursery: Nursery, tmp_path: Path) -> None:
+def test_memory_mapped_files_do_not_count(nursery: Nursery, tmp_path: Path) -> None:
     mapped = np.lib.format.open_memmap(tmp_path / "large.npy", mode="w+", dtype=np.uint8, shape=(300 * MB,))
     mapped[-1] = 1
     mapped.flush()
     found = ended(nursery, "sum_of_mapped", Limits(memory=100 * MB), path=str(tmp_path / "large.npy"))
     assert (found.status, found.value) == ("ok", 1)
-    assert found.peak_mb > 300, "it was really read"
+    assert found.peak_mb > 300, "it was in memory"
 
 
 @linux
 @pytest.mark.parametrize("memory", [1, 100_000])
-def test_next_to_no_memory_is_a_limit_like_any_other(nursery: Nursery, memory: int) -> None:
+def test_tiny_memory_limits_hold_too(nursery: Nursery, memory: int) -> None:
     assert ended(nursery, "fill_memory", Limits(memory=memory)).status == "memory"
 
 
 @pytest.mark.usefixtures("neighbour")
-def test_what_a_call_prints_holds_nobody_up(nursery: Nursery) -> None:
+def test_printing_much_and_reading_input_do_not_block_a_call(nursery: Nursery) -> None:
     assert ended(nursery, "print_much").value == "done"
-    assert ended(nursery, "read_input").value == "", "there is nobody to answer"
+    assert ended(nursery, "read_input").value == "", "standard input is empty"
 
 
-def test_answers_may_be_long_and_are_what_was_returned(nursery: Nursery) -> None:
+def test_any_json_value_can_be_returned(nursery: Nursery) -> None:
     assert ended(nursery, "answer_at_length").value == "x" * 3_000_000
     for value in (None, 0, -1.5, "ü\n\ud800", [1, {"a": []}], float("inf")):
         assert ended(nursery, "echo", value=value).value == value
     nan = ended(nursery, "echo", value=float("nan")).value
-    assert nan != nan  # noqa: PLR0124  # that is what makes it one
+    assert nan != nan  # noqa: PLR0124  # nan is unequal to itself
 
 
 @linux
 @pytest.mark.usefixtures("neighbour")
 @pytest.mark.parametrize("stay", [False, True])
 @pytest.mark.parametrize("apart", [False, True])
-def test_what_a_call_has_started_ends_with_it(nursery: Nursery, tmp_path: Path, *, apart: bool, stay: bool) -> None:
-    """Also in a session of its own, also when the call does not end by itself, and while others are running."""
+def test_processes_that_a_call_started_end_with_it(
+    nursery: Nursery, tmp_path: Path, *, apart: bool, stay: bool
+) -> None:
+    """Even in a session of their own, and even if the call is killed, while other calls are running."""
     path = tmp_path / "pids"
-    limits = Limits(seconds=3) if stay else Limits()
+    limits = Limits(seconds=1) if stay else Limits()
     found = ended(nursery, "start_others", limits, path=str(path), apart=apart, stay=stay)
     assert found.status == ("timeout" if stay else "ok")
     wait_until(lambda: not any(map(alive, pids(path))))
@@ -166,65 +168,65 @@ def test_a_limit_that_is_not_reached_changes_nothing(nursery: Nursery) -> None:
 
 
 def pid_of(nursery: Nursery, what: str = "who", limits: Limits = Limits(), **arguments: Any) -> int:  # noqa: B008  # frozen
-    key = nursery.begin({"what": what, **arguments}, limits, again=True)
+    key = nursery.begin({"what": what, **arguments}, limits, reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert (done.key, done.status) == (key, "ok")
     return int(done.value["pid"])
 
 
-def test_calls_that_allow_it_have_the_same_child_in_turn(nursery: Nursery) -> None:
+def test_reusable_calls_share_a_child_one_after_the_other(nursery: Nursery) -> None:
     first = pid_of(nursery)
     assert [pid_of(nursery) for _ in range(3)] == [first] * 3
-    assert ended(nursery, "getpid").value != first  # one that did not ask for it
-    assert pid_of(nursery, limits=Limits(memory=500 * MB)) != first  # other limits
+    assert ended(nursery, "getpid").value != first  # not a reusable call
+    assert pid_of(nursery, limits=Limits(memory=500 * MB)) != first  # another limit
     assert pid_of(nursery, limits=Limits(seconds=50)) == first
-    answer = nursery.begin({"what": "answer_at_length"}, again=True)
+    answer = nursery.begin({"what": "answer_at_length"}, reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert (done.key, done.value) == (answer, "x" * 3_000_000)
 
 
-def test_two_at_a_time_have_a_child_each(nursery: Nursery, tmp_path: Path) -> None:
-    told = tmp_path / "pids"
+def test_reusable_calls_at_the_same_time_have_different_children(nursery: Nursery, tmp_path: Path) -> None:
+    running = tmp_path / "pids"
     for name in "ab":
-        nursery.begin({"what": "tell_pid_until", "path": str(told), "end": str(tmp_path / name)}, again=True)
-    wait_until(lambda: len(pids(told)) == 2)  # both run
-    assert len(set(pids(told))) == 2
+        nursery.begin({"what": "tell_pid_until", "path": str(running), "end": str(tmp_path / name)}, reusable=True)
+    wait_until(lambda: len(pids(running)) == 2)  # both are running
+    assert len(set(pids(running))) == 2
     for name in "ab":
         (tmp_path / name).touch()
-    assert {done.value["pid"] for done in (nursery.wait(ENOUGH), nursery.wait(ENOUGH)) if done} == set(pids(told))
-    assert {pid_of(nursery), pid_of(nursery)} <= set(pids(told))
+    assert {done.value["pid"] for done in (nursery.wait(ENOUGH), nursery.wait(ENOUGH)) if done} == set(pids(running))
+    assert {pid_of(nursery), pid_of(nursery)} <= set(pids(running))
 
 
 @pytest.mark.parametrize(
     ("what", "arguments", "limits"),
     [
-        ("who", {"failure": "error"}, Limits()),
+        ("who", {"reusable": False}, Limits()),
         ("who_with_another", {}, Limits()),
         ("who", {"held": 300 * MB}, Limits(memory=600 * MB)),
     ],
-    ids=["failed", "left a process", "holds much memory"],
+    ids=["said so", "left a process running", "keeps much memory"],
 )
 @linux
-def test_a_child_is_not_used_again_after(nursery: Nursery, what: str, arguments: Any, limits: Limits) -> None:
+def test_a_child_is_not_reused_after_a_call_that(nursery: Nursery, what: str, arguments: Any, limits: Limits) -> None:
     used = pid_of(nursery, what, limits, **arguments)
     assert pid_of(nursery, limits=limits) != used
     wait_until(lambda: not alive(used))
 
 
 @linux
-def test_limits_hold_in_a_child_that_is_used_again(nursery: Nursery) -> None:
+def test_limits_hold_in_a_reused_child(nursery: Nursery) -> None:
     limits = Limits(seconds=ENOUGH, memory=400 * MB)
     used = pid_of(nursery, limits=limits)
-    key = nursery.begin({"what": "forever"}, Limits(seconds=0.3, memory=400 * MB), again=True)
+    key = nursery.begin({"what": "forever"}, Limits(seconds=0.3, memory=400 * MB), reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert (done.key, done.status, done.message) == (key, "timeout", "longer than 0.3 s")
     wait_until(lambda: not alive(used))
     again = pid_of(nursery, limits=limits)
     assert again != used
-    nursery.begin({"what": "fill_memory"}, limits, again=True)
+    nursery.begin({"what": "fill_memory"}, limits, reusable=True)
     done = nursery.wait(ENOUGH)
     assert done is not None
     assert done.status == "memory"
@@ -232,7 +234,7 @@ def test_limits_hold_in_a_child_that_is_used_again(nursery: Nursery) -> None:
 
 
 @linux
-def test_a_waiting_child_that_is_killed_is_missed_by_nobody(nursery: Nursery) -> None:
+def test_an_idle_child_that_is_killed_is_replaced(nursery: Nursery) -> None:
     used = pid_of(nursery)
     os.kill(used, signal.SIGKILL)
     wait_until(lambda: not alive(used))
@@ -240,10 +242,10 @@ def test_a_waiting_child_that_is_killed_is_missed_by_nobody(nursery: Nursery) ->
 
 
 @linux
-def test_the_peak_is_that_of_the_call_alone(nursery: Nursery) -> None:
+def test_the_peak_memory_is_that_of_the_call_alone(nursery: Nursery) -> None:
     peaks = []
     for what, arguments in (("who", {}), ("take_and_give_back", {"size": 200 * MB}), ("who", {})):
-        nursery.begin({"what": what, **arguments}, again=True)
+        nursery.begin({"what": what, **arguments}, reusable=True)
         done = nursery.wait(ENOUGH)
         assert done is not None
         peaks.append(done.peak_mb)

@@ -1,4 +1,4 @@
-"""What is a task, on a small archive of the same form as LCDB's."""
+"""How tasks are made, on a small archive in the format of LCDB."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def whole(data: int, seeds: tuple[int, int] = (0, 0), names: list[str] = NAMES) 
     return [row(data, name, size, seeds) for name in names for size in SIZES]
 
 
-def test_a_task_has_the_sizes_from_64_on_and_learners_by_the_end_of_their_names(tmp_path: Path) -> None:
+def test_a_task_has_sizes_from_64_on_and_learners_named_by_their_class(tmp_path: Path) -> None:
     (task,) = tasks(archived(tmp_path, whole(3, names=NAMES[::-1])))
     assert (task.data, task.seeds, task.sizes, task.full_size, task.valid_rows) == (3, (0, 0), (64, 91, 4000), 4000, 77)
     assert task.learners == tuple(f"Learner{number:02}" for number in range(13))
@@ -42,25 +42,25 @@ def test_a_task_has_the_sizes_from_64_on_and_learners_by_the_end_of_their_names(
     assert task.test == dict.fromkeys(task.learners, 0.6)
 
 
-def test_a_learner_without_one_of_the_sizes_is_left_out(tmp_path: Path) -> None:
+def test_a_learner_with_an_incomplete_curve_is_left_out(tmp_path: Path) -> None:
     rows = [each for each in whole(3) if (each["learner"], each["size_train"]) != (NAMES[4], 91)]
     (task,) = tasks(archived(tmp_path, rows))
     assert len(task.learners) == 12
     assert "Learner04" not in task.learners
 
 
-def test_less_than_twelve_learners_or_4000_rows_make_no_task(tmp_path: Path) -> None:
+def test_fewer_than_twelve_learners_or_4000_rows_give_no_task(tmp_path: Path) -> None:
     rows = whole(3, names=NAMES[:11]) + [each for each in whole(5) if each["size_train"] != 4000]
     assert list(tasks(archived(tmp_path, rows))) == []
 
 
-def test_a_size_that_few_have_is_not_the_full_size(tmp_path: Path) -> None:
+def test_a_size_with_too_few_learners_is_not_the_full_size(tmp_path: Path) -> None:
     rows = whole(3) + [row(3, name, 5657) for name in NAMES[:11]]
     (task,) = tasks(archived(tmp_path, rows))
     assert (task.full_size, len(task.learners)) == (4000, 13)
 
 
-def test_pairs_come_by_most_learners_then_inner_then_outer_seed_and_must_reach_the_full_size(tmp_path: Path) -> None:
+def test_pairs_are_ordered_by_learners_then_seeds_and_must_reach_the_full_size(tmp_path: Path) -> None:
     rows = whole(3, (0, 1)) + whole(3, (2, 0)) + whole(3, (1, 0)) + whole(3, (0, 0), NAMES[:12])
     rows += [each for each in whole(3, (3, 0)) if each["size_train"] != 4000]
     cache = archived(tmp_path, rows)
@@ -68,7 +68,7 @@ def test_pairs_come_by_most_learners_then_inner_then_outer_seed_and_must_reach_t
     assert [task.seeds for task in tasks(cache, seeds=2)] == [(1, 0), (2, 0)]
 
 
-def test_the_first_of_two_lines_counts_and_no_time_is_less_than_a_tenth_of_a_millisecond(tmp_path: Path) -> None:
+def test_the_first_of_two_duplicates_counts_and_times_are_at_least_a_tenth_of_a_millisecond(tmp_path: Path) -> None:
     rows = [row(3, NAMES[0], 64, traintime=0.0), *whole(3)]
     (task,) = tasks(archived(tmp_path, rows))
     assert task.recorded("Learner00", 64).seconds == 1e-4
@@ -76,12 +76,12 @@ def test_the_first_of_two_lines_counts_and_no_time_is_less_than_a_tenth_of_a_mil
 
 
 @pytest.mark.parametrize(("ids", "found"), [("odd", [3, 7]), ("even", [4]), ("all", [3, 4, 7])])
-def test_ids_say_which_data_sets_are_looked_at(ids: str, found: list[int], tmp_path: Path) -> None:
+def test_ids_choose_the_data_sets(ids: str, found: list[int], tmp_path: Path) -> None:
     cache = archived(tmp_path, [*whole(7), *whole(4), *whole(3)])
     assert [task.data for task in tasks(cache, ids)] == found
 
 
-def test_an_archive_without_the_file_says_so(tmp_path: Path) -> None:
+def test_an_archive_without_the_csv_file_is_refused(tmp_path: Path) -> None:
     tarfile.open(tmp_path / "lcdb-1.tar.gz", "w:gz").close()
     with pytest.raises(SystemExit, match=r"must hold lcdb/database-accuracy\.csv"):
         list(tasks(tmp_path))

@@ -1,4 +1,4 @@
-"""Small rows of each form that a portfolio must take, and the schema that goes with them."""
+"""Small data sets in each form that learners accept, and learners that train fast."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from pydaub.data.schema import Column, Schema, Task
 
-FORMS = ("matrix", "missing", "unknown", "sparse", "frame", "polars", "numbers")
+FEWER = {"n_estimators": 3, "iterations": 3, "max_iter": 20}  # rounds of training
 
 
 class Rows(NamedTuple):
     schema: Schema
     X: Any
     y: Any
-    new: Any  # rows to predict, with values that X has not
+    new: Any  # rows to predict; some of their values are not in X
 
 
 def made(form: str, task: Task = "classification", rows: int = 40, width: int = 4, classes: int = 2) -> Rows:
-    """Return rows in which something can be learnt, and some new ones."""
+    """Return rows whose target depends on the first column, and 15 new rows."""
     random = np.random.default_rng(7)
     total = rows + 15
     values = random.normal(size=(total, width))
@@ -37,8 +38,20 @@ def made(form: str, task: Task = "classification", rows: int = 40, width: int = 
         labels = tuple(names[:classes])
     X, columns = _formed(form, values, random)
     width = X.shape[1]
-    kind: Any = {"missing": "matrix", "unknown": "matrix", "polars": "frame", "numbers": "frame"}.get(form, form)
+    kind: Any = {"missing": "matrix", "polars": "frame", "numbers": "frame", "mixed": "frame"}.get(form, form)
     return Rows(Schema(kind, task, width, columns, labels), X[:rows], y[:rows], X[rows:])
+
+
+def quick(estimator: Any) -> Any:
+    """Return a clone with few rounds of training, one thread and a fixed seed."""
+    settings = {}
+    for key, value in estimator.get_params().items():
+        last = key.rpartition("__")[2]
+        if last in FEWER and type(value) is int:
+            settings[key] = FEWER[last]
+        elif last in {"random_state", "n_jobs"}:
+            settings[key] = 1
+    return clone(estimator).set_params(**settings)
 
 
 def _formed(form: str, values: Any, random: Any) -> tuple[Any, tuple[Column, ...]]:
@@ -46,22 +59,24 @@ def _formed(form: str, values: Any, random: Any) -> tuple[Any, tuple[Column, ...
     match form:
         case "matrix":
             return values.astype(np.float32), columns
-        case "missing" | "unknown":
+        case "missing":
             values[::7, 1] = np.nan
-            missing = tuple(Column(column.name, "numeric", missing=1) for column in columns)
-            return values, missing if form == "missing" else ()
+            return values, tuple(Column(column.name, "numeric", missing=1) for column in columns)
         case "sparse":
             values[np.abs(values) < 0.5] = 0
             return csr_array(values), ()
-        case "numbers":  # only numbers, and names that the boosting libraries refuse
+        case "numbers":  # numeric columns with names that the boosting libraries refuse
             values[::7, 1] = np.nan
             return pd.DataFrame(values, columns=[column.name for column in columns]), columns
+        case "mixed":  # the smallest frame with numbers, categories and booleans
+            frame, kinds = _frame(values, random)
+            return frame[["x[0]", "x[1]", "colour", "flag"]], (*columns[:2], kinds[0], kinds[2])
         case _:
-            frame, kinds = _mixed(values, random)
+            frame, kinds = _frame(values, random)
             return (pl.from_pandas(frame) if form == "polars" else frame), (*columns, *kinds)
 
 
-def _mixed(values: Any, random: Any) -> tuple[pd.DataFrame, tuple[Column, ...]]:
+def _frame(values: Any, random: Any) -> tuple[pd.DataFrame, tuple[Column, ...]]:
     total = len(values)
     frame = pd.DataFrame({f"x[{index}]": values[:, index] for index in range(values.shape[1])})
     frame.iloc[::6, 1] = np.nan
@@ -82,4 +97,4 @@ def _mixed(values: Any, random: Any) -> tuple[pd.DataFrame, tuple[Column, ...]]:
         "written": "date",
         "note": "text",
     }
-    return frame, tuple(Column(name, kind, missing=1) for name, kind in kinds.items())  # type: ignore[arg-type]  # they are kinds
+    return frame, tuple(Column(name, kind, missing=1) for name, kind in kinds.items())  # type: ignore[arg-type]  # mypy sees str, not the literal kinds

@@ -28,7 +28,7 @@ from pydaub.learners.columns import Dates, Labels, Numbers, TextParts
     ],
     ids=lambda column: f"{type(column).__module__}-{column.dtype}",
 )
-def test_a_category_has_one_name_whatever_the_type_of_its_column(column: Any) -> None:
+def test_a_category_has_the_same_name_in_columns_of_every_type(column: Any) -> None:
     frame = column.to_frame("a") if hasattr(column, "to_frame") else pl.DataFrame({"a": column})
     assert Labels().fit_transform(frame)[:2].tolist() == [["1.0"], ["0.0"]]
     assert np.isnan(Labels().fit_transform(frame)[2, 0])
@@ -40,7 +40,7 @@ def test_categories_may_mix_types() -> None:
     assert [isinstance(label, str) for label in Labels().fit_transform(values)[:, 1]] == [True, False, False]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.one_of(st.text(), st.integers(), st.floats(), st.booleans(), st.none()), min_size=1))
 def test_labels_are_text_or_missing(values: list[Any]) -> None:
     found = Labels().fit_transform(pd.DataFrame({"a": pd.Series(values, dtype=object)}))
@@ -59,18 +59,18 @@ def test_labels_are_text_or_missing(values: list[Any]) -> None:
         pd.DataFrame({"a": ["1970-01-02T08:00:00+02:00", "no date"]}),
         pd.DataFrame({"a": ["1970-01-02T06:00:00Z", "no date"]}).astype("category"),
         pd.DataFrame({"a": pd.Series([dt.datetime(1970, 1, 2, 6, tzinfo=dt.UTC), None], dtype=object)}),
-        pl.DataFrame({"a": [dt.datetime(1970, 1, 2, 6), None]}),  # noqa: DTZ001  # most dates have no zone
+        pl.DataFrame({"a": [dt.datetime(1970, 1, 2, 6), None]}),  # noqa: DTZ001  # most dates have no time zone
         pl.DataFrame({"a": ["1970-01-02T06:00:00", None]}),
         np.array([["1970-01-02T06"], ["NaT"]], dtype="datetime64[s]"),
     ],
 )
-def test_a_date_is_four_numbers(rows: Any) -> None:
+def test_a_date_becomes_four_numbers(rows: Any) -> None:
     found = Dates().fit_transform(rows)
     assert found[0].tolist() == [1.25, 1, 4, 6]
     assert np.isnan(found[1]).all()
 
 
-def test_dates_without_a_time_and_several_columns() -> None:
+def test_dates_may_lack_a_time_and_fill_several_columns() -> None:
     rows = pd.DataFrame({"a": [dt.date(1970, 1, 1)], "b": [dt.date(1969, 12, 31)]})
     assert Dates().fit_transform(rows).tolist() == [[0, 1, 3, 0, -1, 12, 2, 0]]
 
@@ -83,12 +83,12 @@ def test_missing_numbers_are_nan() -> None:
 
 
 @parametrize_with_checks([Numbers()])  # type: ignore[untyped-decorator]  # scikit-learn has no types
-def test_numbers_are_what_scikit_learn_calls_an_estimator(estimator: Any, check: Any) -> None:
+def test_numbers_pass_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_a_column_without_any_value_stays_empty() -> None:
-    """What it holds later was not learnt from, and a value that is missing later stays so."""
+def test_a_column_that_is_empty_in_the_sample_becomes_zero() -> None:
+    """Its later values are ignored, while missing values of other columns stay missing."""
     numbers = Numbers().fit(np.array([[np.nan, 1], [np.nan, 2]]))
     assert numbers.transform([[np.nan, 1], [5, 2]]).tolist() == [[0, 1], [0, 2]]
     assert np.isnan(numbers.transform([[5, np.nan]])[0, 1])
@@ -101,22 +101,22 @@ def frame(texts: list[str | None]) -> pd.DataFrame:
 WORDS = frame(["red wine", "white wine", None, "dark beer", "beer and wine"])
 
 
-def test_text_is_a_few_numbers() -> None:
+def test_text_becomes_a_few_numbers() -> None:
     parts = TextParts(n_components=2, random_state=0).fit(WORDS)
     assert parts.transform(WORDS).shape == (5, 2)
     assert np.allclose(parts.transform(WORDS), clone(parts).fit_transform(WORDS))
     assert np.allclose(parts.transform(frame(["unheard", None])), 0)
 
 
-def test_there_are_no_more_numbers_than_directions() -> None:
-    """Rounding errors, scaled, would be noise that differs between the sample and the same rows later."""
+def test_rounding_errors_are_no_directions() -> None:
+    """Scaling would turn them into noise that differs between the sample and the same rows later."""
     assert TextParts(random_state=0).fit_transform(frame(["one two", "three four"] * 30)).shape == (60, 2)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.one_of(st.none(), st.text(alphabet="ab .", max_size=12)), min_size=2, max_size=12))
-def test_any_texts_will_do(texts: list[str | None]) -> None:
-    """Too few words, none at all, the same in each row: as many numbers in new rows as in the sample, all finite."""
+def test_any_texts_become_finite_numbers(texts: list[str | None]) -> None:
+    """New rows get as many numbers as the sample, even if it has few words, none, or the same in each row."""
     parts = TextParts(n_components=3, random_state=0)
     found = parts.fit_transform(frame(texts))
     again = parts.transform(WORDS)

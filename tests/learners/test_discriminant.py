@@ -12,19 +12,19 @@ from pydaub.learners.discriminant import QuadraticDiscriminant
 
 
 @parametrize_with_checks([QuadraticDiscriminant()])  # type: ignore[untyped-decorator]  # scikit-learn has no types
-def test_it_is_what_scikit_learn_calls_an_estimator(estimator: Any, check: Any) -> None:
+def test_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_without_roundness_it_is_the_gaussians_themselves() -> None:
+def test_without_shrinkage_it_is_plain_quadratic_discriminant_analysis() -> None:
     X, y = load_iris(return_X_y=True)
     parts = [X[y == label] for label in (0, 1, 2)]
     density = np.array([multivariate_normal(part.mean(axis=0), np.cov(part.T)).pdf(X) for part in parts]).T
-    found = QuadraticDiscriminant(roundness=0).fit(X, y).predict_proba(X)
+    found = QuadraticDiscriminant(shrinkage=0).fit(X, y).predict_proba(X)
     assert np.allclose(found, density / density.sum(axis=1, keepdims=True))
 
 
-def test_a_class_may_have_one_row_and_fewer_rows_than_columns() -> None:
+def test_a_class_may_have_one_row_or_fewer_rows_than_columns() -> None:
     X, y = load_iris(return_X_y=True)
     X = scale(np.hstack([X, np.random.default_rng(0).normal(size=(150, 60))]))
     y[:] = np.where(np.arange(150) == 149, 7, y % 2)

@@ -29,14 +29,14 @@ def test_complete_numbers_need_the_fewest_steps() -> None:
 
 
 @pytest.mark.parametrize("columns", [(Column("a", "numeric"), Column("b", "numeric", missing=1)), ()])
-def test_numbers_that_may_be_missing_are_filled_in(columns: tuple[Column, ...]) -> None:
+def test_missing_numbers_need_one_more_step(columns: tuple[Column, ...]) -> None:
     schema = Schema("matrix", "classification", 2, columns, (0, 1))
     assert steps(schema, "native") == ["numbers", "learner"]
     assert steps(schema, "ordinal") == ["impute", "learner"]
     assert steps(schema, "scaled") == ["impute", "scale", "learner"]
 
 
-def test_missing_values_of_columns_that_are_not_used_do_not_matter() -> None:
+def test_missing_values_in_unused_columns_need_no_step() -> None:
     schema = Schema("matrix", "classification", 1, (Column("a", "numeric"), Column("b", "constant", missing=9)))
     assert steps(schema, "ordinal") == []
 
@@ -57,38 +57,38 @@ def test_laws_of_encoded_rows(form: str, how: How) -> None:
             assert (found >= 0).all()
             assert (found == np.round(found)).all()
     if how == "scaled":
-        numbers = front.transform(rows.X)[:, 11:]  # past 4 + 3 + 2 columns of categories and 2 of a flag
+        numbers = front.transform(rows.X)[:, 11:]  # after 4 + 3 + 2 columns of categories and 2 of a boolean
         assert np.allclose(numbers.mean(axis=0), 0, atol=1e-9)
 
 
-class Told(SVC):
-    """A learner that can be told of categories."""
+class WithCategories(SVC):
+    """A learner with the parameter `categorical_features`."""
 
     def __init__(self, categorical_features: Any = None) -> None:
         super().__init__()
         self.categorical_features = categorical_features
 
 
-def test_nominal_columns_are_told_by_their_places() -> None:
-    """Those of a frame come first; those of a matrix stay where they are."""
+def test_nominal_columns_are_declared_by_position() -> None:
+    """The categories of a data frame come first; those of a matrix keep their positions."""
     frame = made("frame").schema
     count = sum(column.kind in {"categorical", "boolean"} for column in frame.used)
-    assert encoded(Told(), frame, "nominal")[-1].categorical_features == list(range(count))
+    assert encoded(WithCategories(), frame, "nominal")[-1].categorical_features == list(range(count))
     kinds: tuple[Any, ...] = ("numeric", "boolean", "boolean")
     bits = Schema("matrix", "classification", 3, tuple(Column(kind, kind) for kind in kinds))
-    assert encoded(Told(), bits, "nominal").categorical_features == [1, 2]
-    assert encoded(Told(), bits, "native").categorical_features is None
+    assert encoded(WithCategories(), bits, "nominal").categorical_features == [1, 2]
+    assert encoded(WithCategories(), bits, "native").categorical_features is None
 
 
-def test_both_kinds_of_frames_are_encoded_alike() -> None:
+def test_pandas_and_polars_are_encoded_alike() -> None:
     pandas, polars = made("frame"), made("polars")
     for how in ("ordinal", "scaled"):
         ours, theirs = (encoded(SVC(), rows.schema, how)[:-1].fit_transform(rows.X) for rows in (pandas, polars))
-        assert np.allclose(ours[:, :-8], theirs[:, :-8])  # the last are of text, whose directions may be mirrored
+        assert np.allclose(ours[:, :-8], theirs[:, :-8])  # the last columns are text, whose directions may change sign
 
 
 @pytest.mark.parametrize(("how", "unknown", "missing"), [("ordinal", -1, -2), ("binned", 1, 0)])
-def test_new_and_missing_categories_have_codes_of_their_own(how: How, unknown: int, missing: int) -> None:
+def test_new_and_missing_categories_have_separate_codes(how: How, unknown: int, missing: int) -> None:
     schema = Schema("frame", "classification", 1, (Column("a", "categorical"),), (0, 1))
     front = encoded(SVC(), schema, how)[:-1].fit(pd.DataFrame({"a": ["x", "y", None]}))
     codes = front.transform(pd.DataFrame({"a": ["z", None, "x"]})).ravel()
@@ -96,7 +96,7 @@ def test_new_and_missing_categories_have_codes_of_their_own(how: How, unknown: i
     assert codes[2] not in {unknown, missing}
 
 
-def test_many_categories_share_codes_and_columns() -> None:
+def test_rare_categories_share_a_code_or_a_column() -> None:
     frame = pd.DataFrame({"a": [f"name {index}" for index in range(1000)]})
     schema = Schema("frame", "classification", 1, (Column("a", "categorical"),), (0, 1))
     assert encoded(SVC(), schema, "native")[:-1].fit_transform(frame).max() == CODES - 1
@@ -105,7 +105,7 @@ def test_many_categories_share_codes_and_columns() -> None:
     assert set(boosting.fit(frame, np.arange(1000) % 2).predict(frame)) <= {0, 1}
 
 
-def test_histogram_boosting_is_told_of_categories() -> None:
+def test_categories_are_declared_to_histogram_boosting() -> None:
     given = HistGradientBoostingClassifier()
     found = encoded(given, made("frame").schema, "native")[-1]
     assert found.categorical_features == [0, 1, 2]
@@ -121,7 +121,7 @@ def test_sparse_rows_stay_sparse() -> None:
     assert encoded(SVC(), schema, "native")[:-1].fit_transform(rows).nnz == 2
 
 
-def test_nonsense_is_refused() -> None:
+def test_unknown_kinds_of_preprocessing_are_refused() -> None:
     with pytest.raises(InputError, match=r"`how` must be one of none, native, .*, got 'best'"):
         encoded(SVC(), NUMBERS, "best")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"`how` must not be binned for sparse rows"):

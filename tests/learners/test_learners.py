@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pydaub.data.schema import Schema
 from pydaub.errors import InputError
-from pydaub.learners import Learner, classification, listed, portfolio, regression
+from pydaub.learners import Learner, built_in, listed, portfolio, recipes
 
 TWO = Schema("matrix", "classification", 4, classes=("a", "b"))
 MINE = "from sklearn.svm import SVC\nlearners = [('soft', SVC(C=0.1)), ('hard', SVC(C=100))]\n"
@@ -36,30 +36,29 @@ def test_specs(spec: Any, names: list[str]) -> None:
 
 
 def test_sklearn_is_the_default_portfolio_of_the_task() -> None:
-    assert list(portfolio("sklearn", TWO)) == list(classification(TWO))
-    number = Schema("matrix", "regression", 4)
-    assert list(portfolio("sklearn", number)) == list(regression(number))
+    for schema in (TWO, Schema("matrix", "regression", 4)):
+        assert list(portfolio("sklearn", schema)) == list(recipes(schema))
 
 
-def test_a_minus_in_front_takes_out_of_the_default_portfolio() -> None:
-    left = [name for name in classification(TWO) if not name.startswith("svm")]
+def test_a_leading_minus_removes_from_the_default_portfolio() -> None:
+    left = [name for name in recipes(TWO) if not name.startswith("svm")]
     assert list(portfolio("-svm-*", TWO)) == left == list(portfolio("sklearn,-svm-*", TWO))
 
 
-def test_files_are_items_too(tmp_path: Path) -> None:
+def test_an_item_may_be_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(MINE)
     assert list(portfolio(f"dummy,{file},-soft", TWO)) == ["dummy", "hard"]
     assert list(portfolio(file, TWO)) == list(portfolio([file, file], TWO)) == ["soft", "hard"]
 
 
-def test_learners_of_ones_own_may_stand_among_names() -> None:
+def test_a_list_may_mix_names_learners_and_pairs() -> None:
     mine = Learner("mine", SVC())
     assert list(portfolio(["dummy", mine, ("other", SVC()), "-dummy"], TWO)) == ["mine", "other"]
     assert portfolio(listed([mine]), TWO) == portfolio([mine], TWO) == {"mine": mine}
 
 
-def test_a_pattern_passes_over_what_cannot_be_used() -> None:
+def test_a_pattern_skips_what_cannot_be_used() -> None:
     three = Schema("matrix", "classification", 4, classes=(1, 2, 3))
     assert list(portfolio("rule-*,one-*,dummy", three)) == ["dummy"]
 
@@ -72,8 +71,8 @@ def test_a_pattern_passes_over_what_cannot_be_used() -> None:
             "zzz",
             r"must name learners, sklearn, weka, streaming, or a Python file, got 'zzz'. `pydaub learners` lists them.",
         ),
-        ("tree,-stump", r"must name what to take out behind it, got '-stump', which nothing matches"),
-        ("dummy,-dummy,-tree", r"got '-tree', which nothing matches"),
+        ("tree,-stump", r"must name learners to remove after a minus, got '-stump': no match"),
+        ("dummy,-dummy,-tree", r"got '-tree': no match"),
         ("fores-*", r"got 'fores-\*'. Did you mean"),
         ("-*", r"must name at least one learner that can be used, got '-\*', which names none. Write sklearn"),
         ("", r"must name at least one learner that can be used, got '', which names none"),
@@ -89,31 +88,26 @@ def test_a_pattern_passes_over_what_cannot_be_used() -> None:
         ([SVC()], r"Give it a name: \(name, estimator\)"),
     ],
 )
-def test_nonsense_is_refused(spec: Any, message: str) -> None:
+def test_bad_specs_are_refused(spec: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         portfolio(spec, TWO)
 
 
-@pytest.mark.parametrize(
-    ("name", "schema", "message"),
-    [
-        ("lda", Schema("sparse", "classification", 4, classes=(0, 1)), "it cannot take sparse rows. Leave it out."),
-        ("one-rule", Schema("matrix", "classification", 4, classes=(0, 1, 2)), "for two classes and there are 3"),
-    ],
-)
-def test_a_learner_that_cannot_be_used_says_why(name: str, schema: Schema, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
-        portfolio(name, schema)
+def test_built_in_returns_a_learner_of_any_portfolio_by_its_exact_name() -> None:
+    assert [built_in(name, TWO).name for name in ("tree", "stream-mlp")] == ["tree", "stream-mlp"]
+    for name, hint in (("tre", "Did you mean tree"), ("knn-*", "Did you mean knn-"), ("mine.py", "`pydaub learners`")):
+        with pytest.raises(InputError, match=rf"must be in a portfolio .* got '{re.escape(name)}'. {hint}"):
+            built_in(name, TWO)
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pydaub.learners.recipe.find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"got 'lightgbm', but lightgbm is not installed. Install pydaub\[boost\]."):
         portfolio("lightgbm", TWO)
-    assert "figs" not in classification(TWO)
+    assert "figs" not in portfolio("sklearn", TWO)
 
 
-def test_a_learner_refuses_nonsense() -> None:
+def test_a_learner_checks_its_fields() -> None:
     with pytest.raises(InputError, match=r"`name` of a learner must be text, got ''"):
         Learner("", SVC())
     with pytest.raises(InputError, match=r"`description` of learner 'a' must be text, got 3"):

@@ -23,7 +23,7 @@ from pydaub.learners import Learner, combinations, from_file, listed
 TWO = Schema("matrix", "classification", 4, classes=("a", "b"))
 
 
-def test_lists_dicts_and_learners_say_the_same() -> None:
+def test_lists_dicts_and_learners_are_equivalent() -> None:
     soft, hard = SVC(C=0.1), SVC(C=100)
     expected = {"soft": Learner("soft", soft), "hard": Learner("hard", hard)}
     assert listed([("soft", soft), ("hard", hard)]) == expected
@@ -34,7 +34,7 @@ def test_lists_dicts_and_learners_say_the_same() -> None:
 
 
 def test_a_dict_names_its_learners_and_keeps_their_descriptions() -> None:
-    assert listed({"b": Learner("a", svc := SVC(), "what it is")}) == {"b": Learner("b", svc, "what it is")}
+    assert listed({"b": Learner("a", svc := SVC(), "a description")}) == {"b": Learner("b", svc, "a description")}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_dict_names_its_learners_and_keeps_their_descriptions() -> None:
         (np.zeros((2, 2)), r"in it. Give pairs"),
     ],
 )
-def test_lists_of_nonsense_are_refused(pairs: Any, message: str) -> None:
+def test_bad_lists_are_refused(pairs: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         listed(pairs)
 
@@ -87,7 +87,7 @@ def test_several_grids_of_a_pipeline() -> None:
     ]
 
 
-def test_distributions_are_drawn_from_the_same_each_time() -> None:
+def test_the_seed_decides_what_is_drawn() -> None:
     ranges = {"C": loguniform(1e-3, 1e3), "kernel": ["rbf", "poly"]}
     found = combinations(SVC(), ranges, n_iter=7, seed=3)
     assert len(found) == 7
@@ -95,12 +95,12 @@ def test_distributions_are_drawn_from_the_same_each_time() -> None:
     assert list(found) != list(combinations(SVC(), ranges, n_iter=7, seed=4))
 
 
-def test_what_is_drawn_twice_is_one_learner() -> None:
+def test_a_combination_that_is_drawn_twice_is_one_learner() -> None:
     found = combinations(DecisionTreeClassifier(), {"max_depth": randint(1, 3)}, n_iter=20)
     assert set(found) == {"decisiontreeclassifier max_depth=1", "decisiontreeclassifier max_depth=2"}
 
 
-def test_values_that_look_alike_keep_their_digits() -> None:
+def test_names_show_all_digits_if_values_look_alike() -> None:
     assert list(combinations(SVC(), {"C": [0.12345, 0.12349]})) == ["svc C=0.12345", "svc C=0.12349"]
 
 
@@ -123,7 +123,7 @@ def test_values_that_look_alike_keep_their_digits() -> None:
         (SVC(), {"C": [1]}, {"seed": -1}, r"got 10 and -1"),
     ],
 )
-def test_combinations_of_nonsense_are_refused(estimator: Any, grid: Any, settings: Any, message: str) -> None:
+def test_bad_grids_are_refused(estimator: Any, grid: Any, settings: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         combinations(estimator, grid, **settings)
 
@@ -145,7 +145,7 @@ def written(tmp_path: Path, text: str) -> Path:
         "from pydaub.learners import encoded\nlearners = lambda schema: [('soft', encoded(SVC(), schema, 'scaled'))]",
     ],
 )
-def test_files(tmp_path: Path, text: str) -> None:
+def test_a_file_may_define_learners_in_each_of_these_ways(tmp_path: Path, text: str) -> None:
     path = written(tmp_path, f"from sklearn.svm import SVC\n{text}\n")
     assert list(from_file(path, TWO)) == list(from_file(str(path), TWO)) == ["soft"]
 
@@ -171,7 +171,7 @@ learners = [("first", First())]
 """
 
 
-def test_classes_of_a_file_travel_to_other_processes(tmp_path: Path) -> None:
+def test_other_processes_can_unpickle_classes_of_a_file(tmp_path: Path) -> None:
     learner = from_file(written(tmp_path, CLASS), TWO)["first"]
     parcel = tmp_path / "parcel"
     parcel.write_bytes(cloudpickle.dumps(learner.estimator.fit([[1], [2]], ["b", "a"])))
@@ -180,7 +180,7 @@ def test_classes_of_a_file_travel_to_other_processes(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.split() == [b"b", b"b"]
 
 
-def test_files_of_one_name_do_not_mix(tmp_path: Path) -> None:
+def test_files_of_the_same_name_do_not_clash(tmp_path: Path) -> None:
     found = []
     for label in ("one", "two"):
         (tmp_path / label).mkdir()
@@ -198,7 +198,7 @@ def test_files_of_one_name_do_not_mix(tmp_path: Path) -> None:
         ("def f():\n    1 / 0\n\nf()\n", r"mine.py, line 2 must .* got ZeroDivisionError: division by zero\."),
         ("import sys\nsys.exit(3)\n", r"mine.py, line 2 must run without an error, got SystemExit: 3"),
         ("def learners():\n    return 1 / 0\n", r"mine.py, line 2 must run without an error, got ZeroDivisionError"),
-        ("def learners(a, b):\n    return []\n", r"must take nothing or the schema, got a function of 2"),
+        ("def learners(a, b):\n    return []\n", r"must take no parameter or the schema, got a function of 2"),
         ("def learners():\n    pass\n", r"mine.py: `learners` must be a list of .* got None"),
         ("learner = []\n", r"mine.py must define `learners`, got a file without. Set it to a list of"),
         ("", r"mine.py must define `learners`"),
@@ -207,14 +207,14 @@ def test_files_of_one_name_do_not_mix(tmp_path: Path) -> None:
         ("a = '\0'", r"mine.py.* must run without an error, got SyntaxError"),
     ],
 )
-def test_mistakes_in_a_file_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+def test_an_error_in_a_file_names_file_and_line(tmp_path: Path, text: str, message: str) -> None:
     before = set(sys.modules)
     with pytest.raises(InputError, match=message):
         from_file(written(tmp_path, text), TWO)
     assert "nothing_of_this_name" not in set(sys.modules) - before
 
 
-def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must name a readable Python file, got .*: Is a directory"):
         from_file(tmp_path, TWO)
     with pytest.raises(InputError, match=r"No such file or directory"):

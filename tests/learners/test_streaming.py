@@ -1,4 +1,4 @@
-"""Learners that see a block at a time: the same at every block size where that must be, and frugal with memory."""
+"""Learners that read a block of rows at a time and train on more rows than fit into memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUMBER = Schema("matrix", "regression", 10)
 
 
 @pytest.mark.parametrize("name", list(portfolio("streaming", MATRIX)))
-def test_each_learns(name: str) -> None:
+def test_each_classifier_learns(name: str) -> None:
     estimator = portfolio(name, MATRIX)[name].estimator
     if "estimator__random_state" in estimator.get_params():
         estimator.set_params(estimator__random_state=0)
@@ -41,34 +41,35 @@ def test_each_learns(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(portfolio("streaming", NUMBER)))
-def test_each_learns_a_number(name: str) -> None:
+def test_each_regressor_learns(name: str) -> None:
     rows, target = make_regression(3000, 10, noise=5.0, random_state=0)
     target = target / target.std()
     estimator = portfolio(name, NUMBER)[name].estimator.set_params(block=300, estimator__random_state=0)
     assert estimator.fit(rows[:2500], target[:2500]).score(rows[2500:], target[2500:]) > 0.8
 
 
-def test_what_only_adds_up_does_not_depend_on_the_blocks() -> None:
+def test_sums_do_not_depend_on_the_size_of_blocks() -> None:
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     small, large = (StreamedClassifier(GaussianNB(), block=block).fit(gaps, y) for block in (170, 5000))
     assert np.allclose(small.predict_proba(gaps), large.predict_proba(gaps), rtol=1e-6)
 
 
-def test_margins_and_probabilities_are_offered_where_there_are_any() -> None:
+def test_decision_values_and_probabilities_are_those_of_the_estimator() -> None:
     assert hasattr(StreamedClassifier(SGDClassifier(loss="log_loss")), "predict_proba")
     hinge = StreamedClassifier(SGDClassifier(random_state=0)).fit(X, y)
     assert not hasattr(hinge, "predict_proba")
     assert hinge.decision_function(X).shape == (2000,)
 
 
-def test_rows_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(InputError, match="it takes rows of numbers alone, and these are a frame"):
+def test_only_numeric_matrices_are_accepted() -> None:
+    with pytest.raises(InputError, match="it takes a numeric matrix only, and this data is a frame"):
         portfolio("streaming", Schema("frame", "classification", 1, classes=(0, 1)))
-    with pytest.raises(InputError, match="it takes rows of numbers alone"):
+    with pytest.raises(InputError, match="it takes a numeric matrix only"):
         portfolio("stream-mlp", Schema("sparse", "classification", 1, classes=(0, 1)))
 
 
-def test_more_rows_than_fit_are_learned_and_who_cannot_fails_by_its_limit(tmp_path: Path) -> None:
+@pytest.mark.slow("memory")
+def test_they_train_within_a_memory_limit_that_other_learners_exceed(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(700_000, 60)).astype(np.float32)  # 168 MB
     target = (rows[:, 0] + rng.normal(size=len(rows)) > 0).astype(np.int8)

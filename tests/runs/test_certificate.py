@@ -23,6 +23,7 @@ from pydaub import (
     Outcome,
     Result,
     Schedule,
+    Scores,
     Step,
     Subset,
     Table,
@@ -31,15 +32,8 @@ from pydaub import (
 )
 from pydaub.algorithm.curve import EXPONENTS
 from pydaub.errors import NothingMeasured
-from pydaub.runs.certificate import (
-    LONG_ENOUGH,
-    NAMED,
-    Certificate,
-    certificate,
-    noise,
-    projected_seconds,
-    proportional,
-)
+from pydaub.runs.account import projected_seconds
+from pydaub.runs.certificate import LONG_ENOUGH, NAMED, Certificate, certificate, noise
 from tables import random_schedule, random_table
 
 SIZES = (10, 20, 40, 80, 160)
@@ -57,7 +51,7 @@ def table_of(curves: dict[str, list[float]], train: float = 1.0, seconds: float 
 
 
 def certified(result: Result, learners: Any, valid_size: int = 10_000) -> Certificate:
-    found = certificate(result, learners, valid_size)
+    found = certificate(result, learners, Scores(rows=valid_size))
     assert found is not None
     return found
 
@@ -98,7 +92,7 @@ def test_every_claim_holds_for_the_curves(kind: Any, chunk: int) -> None:
     claims = 0
     for seed in range(40 * chunk, 40 * chunk + 40):
         for result, table in results(kind, seed):
-            found = certificate(result, table.learners, 100)
+            found = certificate(result, table.learners, Scores(rows=100))
             if result.selected is None:
                 assert found is None
                 continue
@@ -179,7 +173,7 @@ def says(found: Certificate) -> None:
     elif not found.others:
         assert first == "There was no other learner to compare with."
     elif found.ceiling is None:
-        assert first.startswith("No certificate: other learners were left without a bound")
+        assert first.startswith("No certificate: some learners have no bound yet")
     else:
         assert f"exceed {found.ceiling:.4f} on all rows" in first
         assert ("none can overtake" in first) == (found.ceiling <= found.score)
@@ -215,12 +209,12 @@ def test_the_words_of_a_certificate() -> None:
     leading = {"best": [0.5, 0.7, 0.8, 0.85, 0.86], "flat": [0.3, 0.3, 0.3, 0.3, 0.3]}
     assert of(leading).sentences == [
         (
-            "Certificate: The one other learner cannot exceed 0.3000 on all rows (flat) unless its curve gets steeper;"
+            "Certificate: The only other learner cannot exceed 0.3000 on all rows (flat) unless its curve gets steeper;"
             " none can overtake best."
         ),
         (
-            "The assumptions (scores do not fall, gains diminish, no score above its bound) held for 2 of 2 curves,"
-            " give or take 0.0100 for noise."
+            "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for 2 of 2 curves,"
+            " allowing for noise of 0.0100."
         ),
     ]
     three = {**leading, "third": [0.2, 0.4, 0.45, 0.45, 0.45]}
@@ -234,7 +228,7 @@ def test_the_words_of_a_certificate() -> None:
 def test_without_bounds_nothing_is_claimed() -> None:
     curves = {"a": [0.5, 0.6, 0.7, 0.75, 0.76], "b": [0.1, 0.1, 0.1, 0.1, 0.95]}
     assert of(curves, Subset).sentences[0] == (
-        "No certificate: other learners were left without a bound, and could be better on all rows."
+        "No certificate: some learners have no bound yet, so one of them could be better on all rows."
     )
     whole = of(curves, Full)
     assert (whole.selected, whole.ceiling, whole.judged) == ("b", 0.76, 0)
@@ -246,7 +240,7 @@ def test_a_run_that_was_stopped_has_no_certificate() -> None:
     result = run(Daub(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=4.5)
     found = certified(result, table.learners)
     assert found.sentences[0] == (
-        "No certificate: no learner has had all 160 rows. a has the best score so far, 0.7000 with 40 rows."
+        "No certificate: no learner has had all 160 rows. The best score so far is 0.7000, by a with 40 rows."
     )
 
 
@@ -270,14 +264,12 @@ def test_one_that_was_trained_on_all_rows_ahead_and_is_better_raises_a_doubt() -
     found = certified(result, table.learners)
     assert (found.selected, found.ceiling, found.ceiling_learner) == ("a", 0.5, "b"), "as on one worker"
     assert found.misbehaved == {}
-    assert found.doubts == (
-        "Doubtful: b, which was trained on all rows ahead of being asked for, has 0.9000, more than a.",
-    )
+    assert found.doubts == ("Doubtful: b was trained on all rows ahead of time and has 0.9000, more than a.",)
 
 
 def test_of_what_failed_nothing_is_claimed() -> None:
     outcomes: dict[Allocation, Outcome] = dict(table_of({"a": [0.5] * 5, "b": [0.4] * 5, "c": [0.4] * 5}).outcomes)
-    for failing, sentence in (("b", "the one that failed."), ("bc", "the 2 that failed.")):
+    for failing, sentence in (("b", "the learner that failed."), ("bc", "the 2 learners that failed.")):
         failed = {Allocation(name, size): Failure("error", "no") for name in failing for size in SIZES}
         table = Table({**outcomes, **failed})
         found = certified(run(Daub(table.learners, Schedule(SIZES)), TableEngine(table)), table.learners)
@@ -295,18 +287,16 @@ def test_many_that_misbehave_are_counted_and_some_are_named() -> None:
 
 @given(st.integers(1, 10**6), st.lists(st.floats(-1, 1), min_size=1))
 def test_noise_shrinks_with_the_validation_rows(valid_size: int, scores: list[float]) -> None:
-    assert noise(valid_size, scores) == pytest.approx(2 * math.sqrt(0.25 / valid_size))
-    assert noise(4 * valid_size, scores) == pytest.approx(noise(valid_size, scores) / 2)
-    assert noise(0, scores) == noise(valid_size, []) == 0.0
+    known = Scores(rows=valid_size)
+    assert noise(known, scores) == pytest.approx(2 * math.sqrt(0.25 / valid_size))
+    assert noise(Scores(rows=4 * valid_size), scores) == pytest.approx(noise(known, scores) / 2)
+    assert noise(Scores(), scores) == noise(known, []) == 0.0
 
 
 def test_noise_of_other_scores_is_a_share_of_their_range() -> None:
-    assert noise(100, [-50.0, -10.0, -30.0], proportion=False) == pytest.approx(4.0)
-    assert noise(100, [-1e9, -50.0, -45.0, -40.0, -30.0], proportion=False) == pytest.approx(1.0), "the middle half"
-    assert proportional("accuracy")
-    assert proportional("roc_auc_ovr")
-    assert not proportional("r2")
-    assert not proportional("neg_log_loss")
+    scores = Scores(rows=100, proportion=False)
+    assert noise(scores, [-50.0, -10.0, -30.0]) == pytest.approx(4.0)
+    assert noise(scores, [-1e9, -50.0, -45.0, -40.0, -30.0]) == pytest.approx(1.0), "the interquartile range"
 
 
 @given(st.floats(*EXPONENTS), st.floats(0.02, 10), st.integers(2, 6))
@@ -352,10 +342,10 @@ def test_what_is_only_likely_is_not_said_to_be_impossible() -> None:
         "judged": 0, "misbehaved": {}, "tolerance": 0.0, "doubts": (), "sure": False,
     }  # fmt: skip
     assert Certificate(**facts, others=3, ceiling=0.8).sentences[0] == (
-        "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest) by what was seen;"
-        " none is likely to overtake tree."
+        "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest), judging by its"
+        " curve; none is likely to overtake tree."
     )
     assert Certificate(**facts, others=1, ceiling=0.95).sentences[0] == (
-        "Certificate: The one other learner is unlikely to exceed 0.9500 on all rows (forest) by what was seen;"
+        "Certificate: The only other learner is unlikely to exceed 0.9500 on all rows (forest), judging by its curve;"
         " that is at most 0.0500 more than tree."
     )

@@ -10,15 +10,17 @@ import pytest
 
 from cli.commands import mixed, written
 from pydaub import InputError
-from pydaub.runs.folder import Request, RunFolder, check_unused, new_path, versions
+from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
 
 WHOLE = Request(
     data="x.csv",
     target="label",
     learners="tree,mine.py",
-    strategy="halving",
+    strategy="daub",
+    parameters={"bound": "line", "train_bound": False},
     first_size=20,
     ratio="2",
+    sizes="paper",
     scoring="roc_auc",
     validation="y.csv",
     fraction=0.4,
@@ -47,9 +49,6 @@ def test_what_was_asked_for_comes_back(tmp_path: Path, made: RunFolder, request_
     RunFolder.create(tmp_path / "other" / "run", request_, made.schema())
     opened = RunFolder(tmp_path / "other" / "run")
     assert opened.request == request_
-    about = json.loads((opened.path / "run.json").read_text())
-    assert about["versions"] == versions()
-    assert {"python", "pydaub", "scikit-learn", "numpy"} <= about["versions"].keys()
 
 
 def test_the_schema_comes_back(made: RunFolder) -> None:
@@ -96,7 +95,7 @@ def test_a_folder_with_files_is_left_alone(tmp_path: Path, made: RunFolder) -> N
 
 @pytest.mark.parametrize("place", ["x.csv", "x.csv/run", "/proc/run"])
 def test_a_folder_that_cannot_be(tmp_path: Path, made: RunFolder, place: str) -> None:
-    with pytest.raises(InputError, match="must be a folder that can be written, got "):
+    with pytest.raises(InputError, match="Cannot write to the folder "):
         RunFolder.create(tmp_path / place, made.request, made.schema())
 
 
@@ -122,7 +121,7 @@ def test_what_is_no_run(tmp_path: Path, made: RunFolder, place: str) -> None:
 )  # fmt: skip
 def test_a_damaged_request(made: RunFolder, content: bytes) -> None:
     (made.path / "run.json").write_bytes(content)
-    with pytest.raises(InputError, match=r"run\.json must be as pydaub wrote it, got "):
+    with pytest.raises(InputError, match=r"run\.json is damaged: "):
         RunFolder(made.path)
 
 
@@ -140,7 +139,7 @@ def test_a_damaged_schema(made: RunFolder, content: bytes | None) -> None:
         (made.path / "schema.json").unlink()
     else:
         (made.path / "schema.json").write_bytes(content)
-    with pytest.raises(InputError, match=r"schema\.json must be as pydaub wrote it, got "):
+    with pytest.raises(InputError, match=r"schema\.json is damaged: "):
         made.schema()
 
 

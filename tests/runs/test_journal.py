@@ -36,7 +36,7 @@ EVENTS: list[Event] = [
     Evaluated(A, Measurement(0.9, 0.1 + 0.2, 1.5), 1.5),
     Asked(A, 0.75),
     Evaluated(A, Failure("crash", "x" * 50, 0.5), 2.0),
-    Selected("tree"),
+    Selected("tree", 2.5),
 ]
 
 
@@ -65,8 +65,8 @@ def test_cut_at_any_byte_the_next_open_finds_every_complete_event(tmp_path: Path
         complete = [Started(SETTINGS), *EVENTS][: max(content[:length].count(b"\n"), 1)]
         with Journal(path, SETTINGS) as journal:
             assert journal.events == complete
-            journal.append(Selected("later"))
-        assert read(path) == [*complete, Selected("later")]
+            journal.append(Selected("later", 3.0))
+        assert read(path) == [*complete, Selected("later", 3.0)]
 
 
 def test_a_reader_does_not_mind_a_torn_tail(tmp_path: Path) -> None:
@@ -89,13 +89,13 @@ def test_events_of_unknown_kinds_are_skipped_and_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "message"),
     [
-        (b"hello", JournalError, r"must be a journal of pydaub or not exist, got another file. Choose another path"),
-        (b"a,b\n1,2\n", JournalError, r"must be a journal of pydaub or not exist, got another file"),
-        (b"{}", JournalError, r"must be a journal of pydaub or not exist, got another file"),
+        (b"hello", JournalError, r"exists and is not a journal of pydaub. Choose another path"),
+        (b"a,b\n1,2\n", JournalError, r"exists and is not a journal of pydaub"),
+        (b"{}", JournalError, r"exists and is not a journal of pydaub"),
         (b'{"journal":"pydaub","format":2,"kind":"?"}\n', JournalError, r"must be of journal format 1, got b'2'"),
         (b'{"journal":"pydaub","format":2,"kind":"?"}', JournalError, r"must be of journal format 1, got b'2'"),
         (b'{"journal":"pydaub","format":true,"kind":"?"}', JournalError, r"must be of journal format 1, got b'true'"),
-        (b'{"journal":"pydaub","format":1,"x":1}\n', JournalDamaged, r"Line 1 of .* must be an event"),
+        (b'{"journal":"pydaub","format":1,"x":1}\n', JournalDamaged, r"Line 1 of .* is not an event"),
         (b'{"journal":"pydaub","format":1,"kind":"begun","precious":1}\n', JournalDamaged, r"begins with its settings"),
         (b'{"journal":"pydaub","format":1,"kind":"started","settings":[1]}\n', JournalDamaged, r"Line 1"),
         (b'{"journal":"pydaub","format":1,"kind":"started","settings":{"x":1}}\n', JournalMismatch, r"other settings"),
@@ -135,7 +135,7 @@ def test_a_complete_line_that_is_no_event_is_said_and_left_alone(tmp_path: Path,
     lines = written(path).splitlines(keepends=True)
     content = b"".join([*lines[:2], line + b"\n", *lines[2:]])
     path.write_bytes(content)
-    with pytest.raises(JournalDamaged, match=r"Line 3 of .*run.jsonl must be an event"):
+    with pytest.raises(JournalDamaged, match=r"Line 3 of .*run.jsonl is not an event"):
         Journal(path, SETTINGS)
     with pytest.raises(JournalDamaged, match="Line 3"):
         read(path)
@@ -159,7 +159,7 @@ def test_settings_must_be_plain(tmp_path: Path) -> None:
 
 
 def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match=r"must be a file that can be written, got Is a directory"):
+    with pytest.raises(JournalError, match=r"Cannot write the journal .*: Is a directory"):
         Journal(tmp_path, SETTINGS)
     with pytest.raises(JournalError, match=r"must be a file that can be written, got No such file or directory"):
         Journal(tmp_path / "no" / "run.jsonl", SETTINGS)
@@ -194,7 +194,7 @@ def test_one_writer_at_a_time_and_none_left_locked_out_by_a_kill(tmp_path: Path)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "locked\n"
-        with pytest.raises(JournalLocked, match=r"must be written by one process at a time, and another one has it"):
+        with pytest.raises(JournalLocked, match=r"Another process is writing"):
             Journal(path, SETTINGS)
         assert read(path) == [Started(SETTINGS)], "reading needs no lock"
         holder.send_signal(signal.SIGKILL)
@@ -218,18 +218,18 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
         from pydaub import Journal, JournalError, Selected
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         with Journal({str(path)!r}, {SETTINGS!r}) as journal:
-            journal.append(Selected("fits"))
+            journal.append(Selected("fits", 1.0))
             limit = journal.path.stat().st_size + 10
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             try:
-                journal.append(Selected("does not fit"))
+                journal.append(Selected("does not fit", 1.0))
             except JournalError as error:
                 print(error)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "must take one more event, got File too large" in done.stdout
+    assert "run.jsonl: File too large" in done.stdout
     assert path.read_bytes().endswith(b'{"kind":"selected","learner":"fits"}\n')
 
 

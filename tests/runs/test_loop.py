@@ -8,13 +8,16 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cases import seeds
 from pydaub import (
     STRATEGIES,
+    Account,
     AllLearnersFailed,
     Allocation,
     Asked,
@@ -80,7 +83,7 @@ def outcome_of(kind: type[Strategy], table: Table, schedule: Schedule, workers: 
 
 
 @every_strategy
-@pytest.mark.parametrize("chunk", range(10))
+@pytest.mark.parametrize("chunk", seeds(3, 10))
 def test_the_answer_does_not_depend_on_the_number_of_workers(kind: type[Strategy], chunk: int) -> None:
     for seed in range(20 * chunk, 20 * chunk + 20):
         table, schedule = small_case(seed)
@@ -185,8 +188,9 @@ def test_when_all_fail_the_error_tells_what_was_done() -> None:
 
 @every_strategy
 @pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.slow("random"))])
 def test_killed_at_every_byte_a_run_resumes_to_the_same_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Strategy], workers: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Strategy], workers: int, step: int
 ) -> None:
     """Cut the journal after any byte: the same sequence, the same winner, and nothing measured twice."""
     monkeypatch.setattr(os, "fdatasync", lambda _descriptor: None)  # the cut is what matters here, not the disk
@@ -211,7 +215,7 @@ def test_killed_at_every_byte_a_run_resumes_to_the_same_end(
     whole, _ = go()
     content = path.read_bytes()
     assert sum(isinstance(event, Evaluated) for event in read(path)) >= 3
-    for length in range(len(content) + 1):
+    for length in [*range(0, len(content), step), len(content)]:
         path.write_bytes(content[:length])
         known = {event.allocation for event in read(path) if isinstance(event, Evaluated)}
         result, engine = go()
@@ -220,7 +224,7 @@ def test_killed_at_every_byte_a_run_resumes_to_the_same_end(
         assert not known & set(engine.begun), "what the journal holds is not measured again"
         events = read(path)
         assert max(Counter(event.allocation for event in events if isinstance(event, Evaluated)).values()) == 1
-        assert events.count(Selected(whole.selected or "")) == 1
+        assert [event.learner for event in events if isinstance(event, Selected)] == [whole.selected]
 
 
 def test_a_finished_run_is_only_read(tmp_path: Path) -> None:
@@ -375,7 +379,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path: Path, kind: ty
         assert result.selected_size == schedule.full_size
         events = read(path)
         assert sum(isinstance(event, Stopped) for event in events) == stops
-        assert events[-1] == Selected(whole.selected or "")
+        assert events[-1] == Selected(whole.selected or "", result.wall_seconds)
 
 
 @every_strategy
@@ -417,7 +421,7 @@ def test_who_watches_sees_what_the_journal_holds(tmp_path: Path, workers: int) -
         table, schedule = small_case(seed, failures=0.0)
         seen: list[Event] = []
 
-        def watch(event: Event, seen: list[Event] = seen) -> None:
+        def watch(event: Event, _: Account, seen: list[Event] = seen) -> None:
             seen.append(event)
             assert read(path)[-1] == event
 
@@ -433,6 +437,10 @@ def test_who_watches_sees_what_the_journal_holds(tmp_path: Path, workers: int) -
         assert events == seen
 
 
+def _seen(events: list[Event], event: Event, _: Account) -> None:
+    events.append(event)
+
+
 @pytest.mark.parametrize("workers", [1, 5])
 def test_everything_that_begins_is_told_before_it_ends(workers: int) -> None:
     for seed in range(20):
@@ -440,7 +448,7 @@ def test_everything_that_begins_is_told_before_it_ends(workers: int) -> None:
         events: list[Event] = []
         engine = CountingEngine(table, workers)
         try:
-            result = run(Daub(table.learners, schedule), engine, watch=events.append)
+            result = run(Daub(table.learners, schedule), engine, watch=partial(_seen, events))
         except AllLearnersFailed as error:
             result = error.result
         begun = [event.allocation for event in events if isinstance(event, Submitted)]
@@ -460,7 +468,7 @@ def test_an_error_of_who_watches_ends_the_run_and_closes_the_engine() -> None:
     table, schedule = small_case(2, failures=0.0)
     engine = CountingEngine(table)
 
-    def watch(_event: Event) -> None:
+    def watch(_event: Event, _account: Account) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -482,6 +490,7 @@ SLOW_RUN = """
 """
 
 
+@pytest.mark.slow("processes")
 def test_a_process_that_is_really_killed_again_and_again_gets_to_the_same_end(tmp_path: Path) -> None:
     """kill -9 at moments of chance; each start goes on where the last one was; nothing is measured twice."""
     rng = random.Random(5)
@@ -503,7 +512,8 @@ def test_a_process_that_is_really_killed_again_and_again_gets_to_the_same_end(tm
     assert kills >= 3, "it was really killed"
     events = read(path)
     whole = run(Daub(table.learners, schedule), TableEngine(Table.read(csv)))
-    assert events[-1] == Selected(whole.selected or "")
+    assert isinstance(events[-1], Selected)
+    assert events[-1].learner == whole.selected
     measured = [event.allocation for event in events if isinstance(event, Evaluated)]
     assert len(measured) == len(set(measured))
     assert {step.allocation for step in whole.steps} <= set(measured)

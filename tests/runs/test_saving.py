@@ -25,9 +25,10 @@ from learners.samples import made
 from pydaub import Allocation, InputError, Measurement
 from pydaub.data import Prepared, prepare
 from pydaub.data.schema import Task as Kind
+from pydaub.errors import SavedLearnerError
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.learners import portfolio, recipes
-from pydaub.runs.saving import ABOUT, PICKLE, SAFE, Saved, SavedLearnerError, load, save, saved_in
+from pydaub.runs.saving import ABOUT, PICKLE, SAFE, Saved, load, save, saved_in
 
 
 @cache

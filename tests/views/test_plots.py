@@ -6,26 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from pydaub import Allocation, Daub, Evaluated, Journal, Measurement, Schedule, Started, Table, TableEngine, run
+from pydaub import Account, Allocation, Daub, Evaluated, Measurement, Schedule, Table, TableEngine
 from pydaub.errors import InputError
-from pydaub.runs.journal import read
-from pydaub.views.plots import FORMATS, draw_story, leaders
-from pydaub.views.story import Story
+from pydaub.runs.loop import conduct
+from pydaub.views.plots import FORMATS, draw_run, leaders
 
 SIZES = (10, 20, 40, 80)
 CURVES = {"early": [0.6, 0.6, 0.6, 0.6], "never": [0.1, 0.1, 0.1, 0.1], "best": [0.3, 0.5, 0.7, 0.9]}
 
 
-def told(tmp_path: Path) -> Story:
+def finished() -> Account:
     table = Table({
         Allocation(name, size): Measurement(0.95, score, 1.0)
         for name, scores in CURVES.items()
         for size, score in zip(SIZES, scores, strict=True)
     })  # fmt: skip
-    strategy = Daub(table.learners, Schedule(SIZES))
-    with Journal(tmp_path / "journal.jsonl", strategy.settings) as journal:
-        run(strategy, TableEngine(table), journal)
-    return Story(100).take_all(read(tmp_path / "journal.jsonl"))
+    return conduct(Daub(table.learners, Schedule(SIZES)), TableEngine(table), None)
 
 
 def test_leaders_are_those_that_were_ahead_of_the_best() -> None:
@@ -37,13 +33,13 @@ def test_leaders_are_those_that_were_ahead_of_the_best() -> None:
 
 
 def test_a_run_is_drawn_in_every_format_and_always_alike(tmp_path: Path) -> None:
-    story = told(tmp_path)
-    made = draw_story(story, tmp_path / "a")
+    account = finished()
+    made = draw_run(account, tmp_path / "a")
     assert sorted(path.name for path in made) == sorted(
         f"{name}.{end}" for name in ("figure1", "figure2", "curves") for end in FORMATS
     )
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-    again = draw_story(story, tmp_path / "b")
+    again = draw_run(account, tmp_path / "b")
     for path in made:
         content = path.read_bytes()
         assert content.startswith(starts[path.suffix[1:]])
@@ -54,14 +50,13 @@ def test_a_run_is_drawn_in_every_format_and_always_alike(tmp_path: Path) -> None
 
 
 def test_nonsense_is_refused(tmp_path: Path) -> None:
-    story = told(tmp_path)
+    account = finished()
     with pytest.raises(InputError, match="must be some of png, svg, pdf, got 'bmp'"):
-        draw_story(story, tmp_path / "a", ["png", "bmp"])
-    empty = Story()
-    empty.take(Started(Daub(["a"], Schedule(SIZES)).settings))
-    with pytest.raises(InputError, match="must have measured something"):
-        draw_story(empty, tmp_path / "a")
+        draw_run(account, tmp_path / "a", ["png", "bmp"])
+    empty = Account(Daub(["a"], Schedule(SIZES)))
+    with pytest.raises(InputError, match="Nothing has been measured in this run yet"):
+        draw_run(empty, tmp_path / "a")
     assert not (tmp_path / "a").exists()
     empty.take(Evaluated(Allocation("a", 10), Measurement(1.0, 0.5, 1.0), 1.0))
-    with pytest.raises(InputError, match="must have measured something"):
-        draw_story(empty, tmp_path / "a")  # an outcome that nobody has asked for yet
+    with pytest.raises(InputError, match="Nothing has been measured in this run yet"):
+        draw_run(empty, tmp_path / "a")  # an outcome that nobody has asked for yet

@@ -31,12 +31,22 @@ from cli.commands import (
     wait_until,
     written,
 )
-from pydaub import Allocation, Daub, Evaluated, Failure, Measurement, Schedule, Submitted
-from pydaub.records import Event
-from pydaub.runs.loop import Result, Step
+from pydaub import (
+    Account,
+    Allocation,
+    Asked,
+    Evaluated,
+    Failure,
+    Full,
+    Measurement,
+    Schedule,
+    Scores,
+    Selected,
+    Submitted,
+)
+from pydaub.records import Event, Stopped
 from pydaub.views.summary import counted
 from pydaub.views.terminal import Display, plain, print_columns, print_learners, print_run
-from pydaub.views.view import Picture
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|38|48|9[0-7])\b[0-9;]*m")
@@ -122,14 +132,14 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
     with screen(*arguments, "--jobs", 1) as shown:
-        shown.read_until("running: gated 203")
+        shown.read_until("training: gated 203")
         text = ESCAPE.sub("", shown.text)
         assert re.search(r"pydaub: [\d,]+ s on 1 worker", text)
         assert re.search(r"█+░+ [\d,]+ of 420 rows", text)
-        assert re.search(r"\d+ outcomes? of 4 learners, [\d,]+ rows, [\d.]+ s of training", text)
+        assert re.search(r"\d+ allocations?, 4 learners, [\d,]+ rows, [\d.]+ s of training", text)
         assert re.search(r"learner +size +train +accuracy +bound", text)
         assert re.search(r"bayes +\d+ +0\.\d{4} +0\.\d{4} +0\.\d{4}", text)
-        assert re.search(r"gated +135 +1\.0000 +0\.\d{4} +0\.\d{4} +running 203", text)
+        assert re.search(r"gated +135 +1\.0000 +0\.\d{4} +0\.\d{4} +training", text)
         gate.unlink()
         text = ESCAPE.sub("", shown.read_until(None))
         assert shown.process.wait(PATIENCE) == 0
@@ -140,13 +150,14 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
     assert "\x1b[?25h" in shown.text, "the cursor is given back"
 
 
+@pytest.mark.slow("processes")
 def test_ctrl_c_in_a_terminal(data: Path, tmp_path: Path) -> None:
     gate, folder = tmp_path / "gate", tmp_path / "run"
     gate.touch()
     learners = gated(tmp_path / "gated.py", gate, rows=60)
     arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
     with screen(*arguments, "--jobs", 1) as shown:
-        shown.read_until("running: gated 60")
+        shown.read_until("training: gated 60")
         children = descendants(shown.process.pid)
         shown.press(b"\x03")
         text = shown.read_until(None)
@@ -169,6 +180,7 @@ learners = {{{HOSTILE!r}: DecisionTreeClassifier(), "fails": Fails(), "n" * 70: 
 """
 
 
+@pytest.mark.slow("processes")
 def test_hostile_names_and_no_colours(data: Path, tmp_path: Path) -> None:
     """On a narrow terminal of a person who wants no colours."""
     (tmp_path / "own.py").write_text(OWN)
@@ -184,6 +196,7 @@ def test_hostile_names_and_no_colours(data: Path, tmp_path: Path) -> None:
     assert "Failed:1xerror(RuntimeError:[red]\\x1b[31mtwo):fails" in folded
 
 
+@pytest.mark.slow("processes")
 def test_a_terminal_that_can_do_nothing(data: Path, tmp_path: Path) -> None:
     arguments = ("run", data, "--target", "label", "--learners", "tree,knn-5", "--out", tmp_path / "run")
     with screen(*arguments, TERM="dumb") as shown:
@@ -193,8 +206,13 @@ def test_a_terminal_that_can_do_nothing(data: Path, tmp_path: Path) -> None:
     assert "tree with 125 rows: training 1.0000, validation 0." in text
 
 
-def picture() -> Picture:
-    return Picture(Daub(("tree", HOSTILE), Schedule((10, 20, 40))))
+def account(*events: Event) -> Account:
+    """Return the account of a run of two learners, the second of which fails."""
+    strategy = Full(("tree", HOSTILE), Schedule((40,)))
+    made = Account(strategy, {**strategy.settings, "scores": Scores("accuracy").to_json()}, held=True)
+    for event in events:
+        made.take(event)
+    return made
 
 
 def test_lines_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,61 +221,51 @@ def test_lines_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
         Evaluated(Allocation("tree", 10), Measurement(1.0, 0.5, 0.25), 3.5),
         Evaluated(Allocation(HOSTILE, 10), Failure("crash", HOSTILE, 1.0), 4.0),
     ]
-    with Display(picture(), "accuracy", "2 workers") as display:
+    with Display("2 workers") as display:
         for event in events:
-            display.take(event)
+            display.take(event, account())
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
         "[     3.5 s] tree with 10 rows: training 1.0000, validation 0.5000 (0.25 s)",
         f"[     4.0 s] {SHOWN} with 10 rows failed: crash ({SHOWN})",
     ]
-    with Display(picture(), "accuracy", "2 workers", quiet=True) as display:
+    with Display("2 workers", quiet=True) as display:
         for event in events:
-            display.take(event)
+            display.take(event, account())
     assert capsys.readouterr().err == ""
 
 
-def result(stopped: str | None = None) -> Result:
-    steps = [
-        Step(Allocation("tree", 10), Measurement(1.0, 0.5, 0.5), None),
-        Step(Allocation(HOSTILE, 10), Failure("error", HOSTILE, 0.5), None),
-        Step(Allocation("tree", 40), Measurement(1.0, 0.75, 2.0, {"f1": 0.5, "peak_mb": 100.0}), 0.75),
-    ]
-    return Result(
-        selected="tree",
-        full_size=40,
-        steps=tuple(steps),
-        failures={HOSTILE: Failure("error", HOSTILE, 0.5)},
-        wall_seconds=4.0,
-        selected_size=40,
-        stopped=stopped,
-    )
+MEASURED = Measurement(1.0, 0.75, 2.0, {"f1": 0.5, "peak_mb": 100.0})
+TREE: list[Event] = [Asked(Allocation("tree", 40), None), Evaluated(Allocation("tree", 40), MEASURED, 2.0)]
+FAILED: list[Event] = [
+    Asked(Allocation(HOSTILE, 40), None),
+    Evaluated(Allocation(HOSTILE, 40), Failure("error", HOSTILE, 0.5), 4.0),
+]
 
 
-def printed(value: Result, width: int = 160) -> str:
+def printed(value: Account, width: int = 160) -> str:
     out = Console(file=StringIO(), width=width, emoji=False, highlight=False)
-    print_run(out, value, None, ["tree", HOSTILE], scoring="accuracy", place="2 workers")
+    print_run(out, value, place="2 workers")
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
 
 
 def test_a_result_in_words() -> None:
-    text = printed(result())
+    text = printed(account(*TREE, *FAILED, Selected("tree", 4.0)))
     assert "Selected tree: accuracy 0.7500 on all 40 training rows." in text
-    assert "Beside it: f1 0.5000." in text
-    assert "3 allocations, 60 rows, 3.0 s of training; 4.0 s on 2 workers." in text
-    assert "Training all 2 learners on all rows: 80 rows, about 2.5 s; this run took longer, 1.2 times that" in text
+    assert "Other metrics: f1 0.5000." in text
+    assert "2 allocations, 80 rows, 2.5 s of training; 4.0 s on 2 workers." in text
     assert f"Failed: 1 x error ({SHOWN}): {SHOWN}" in text
     assert "\x1b" not in text
-    assert "Stopped (time limit) before the end. The best so far is tree: accuracy 0.7500 with 40 of 40 rows." in (
-        printed(result("time limit"))
-    )
+    stopped = printed(account(*TREE, Stopped("time limit", 3.0)))
+    assert "The run ended early (time limit). The best so far is tree: accuracy 0.7500 with 40 of 40 rows." in stopped
+    assert re.search(r"^tree .* best so far", stopped, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("width", [20, 60])
 def test_a_narrow_terminal_eats_no_name(width: int) -> None:
-    assert SHOWN in re.sub(r"\s", "", printed(result(), width))
+    assert SHOWN in re.sub(r"\s", "", printed(account(*TREE, *FAILED, Selected("tree", 4.0)), width))
 
 
 def test_names_in_lists_are_no_markup() -> None:

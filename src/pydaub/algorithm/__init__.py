@@ -1,1 +1,1 @@
-"""How is it decided? Pure: the standard library only, no clock, no I/O, no randomness."""
+"""Which learner gets how many rows next? Pure: standard library only, no clock, no I/O, no randomness."""

@@ -1,4 +1,4 @@
-"""Optimistic upper bounds on a learner's score at the full size: (curve, full size) -> score."""
+"""Optimistic upper bounds on a learner's score at the full size."""
 
 from __future__ import annotations
 
@@ -15,32 +15,63 @@ if TYPE_CHECKING:
 
 
 class UpperBound(Protocol):
-    """How good could this learner be with all the data? Laws: pure; at least one point is known.
+    """Interface of a bound: how good could a learner be at the full size, given its curve so far?
 
-    `UpdateBound` in Algorithm 1, u_i in the theory.
+    This is `UpdateBound` in Algorithm 1 and u_i in the theory. Any callable with this signature is a bound. It must be
+    pure: the same curve and full size always give the same bound. It is called with curves of at least one point.
     """
 
     def __call__(self, curve: Curve, full_size: int, /) -> float:
-        """Return the bound."""
+        """Return the bound.
+
+        Parameters
+        ----------
+        curve
+            Learning curve of one learner, with at least one point.
+        full_size
+            Number of all training rows, the paper's N.
+
+        Returns
+        -------
+        float
+            The bound on the validation score at the full size; may be infinite, must not be nan.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class SlopeBound:
-    """The last corrected validation score, extended to the full size along the curve's recent slope.
+    """Straight-line extrapolation of the validation score to the full size, capped by the training score.
 
-    The slope is the least-squares one over the last `points` points. `SlopeBound()` is the paper's (Alg. 1,
-    UpdateBound). `SlopeBound(train_cap=False)` is its variant "no f^T". `SlopeBound(points=2)` is the straight
-    line through the two most recent points, a strict upper bound where scores have no noise.
+    The line starts at the last corrected validation score and has the least-squares slope of the last few points. This
+    is the paper's bound (Algorithm 1, UpdateBound).
 
-    With fewer points than that, those there are are used; with one, no slope is known, so that the
-    line says nothing and only the training score is a bound.
+    Parameters
+    ----------
+    points
+        Number of points that the slope is fitted to, at least 2. A curve with fewer points uses all of them. With one
+        point there is no slope, and only the training score bounds the learner. `points=2` draws the line through the
+        last two points, which is a strict upper bound for scores without noise.
+    train_cap
+        Whether the training score at the last size caps the bound. `train_cap=False` is the paper's variant "no f^T".
+
+    Raises
+    ------
+    InputError
+        If `points` is not a whole number of at least 2.
+
+    Examples
+    --------
+    >>> from pydaub import Curve, Measurement
+    >>> curve = Curve("tree", (100, 200), (Measurement(1.0, 0.5, 0.1), Measurement(1.0, 0.625, 0.2)))
+    >>> SlopeBound()(curve, 400)
+    0.875
     """
 
     points: int = 3
     train_cap: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.points, int) or self.points < 2:  # noqa: PLR2004  # two points make a line
+        if not isinstance(self.points, int) or self.points < 2:  # noqa: PLR2004  # a line needs two points
             raise InputError(f"`points` must be a whole number of at least 2, got {self.points!r}.")
 
     def __call__(self, curve: Curve, full_size: int) -> float:
@@ -52,10 +83,32 @@ class SlopeBound:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBound:
-    """DAUB*'s bound: the slope is the one-sided difference (f(n) - f(n - s)) / s of the exact curve.
+    """Straight-line extrapolation along the one-sided difference of the exact curve: the bound of DAUB*.
 
-    `accuracy` holds each learner's exact f, which only theory knows. Sizes start at 1, so the step is
-    shortened where n - s would be less; at n = 1 there is no difference, and the line says nothing.
+    The slope at n rows is (f(n) - f(n - s)) / s. Only the theory knows the exact f, so this bound is for studying the
+    algorithm, not for data.
+
+    Parameters
+    ----------
+    accuracy
+        The exact accuracy function f of each learner, by name.
+    step
+        The paper's s, at least 1. Sizes start at 1, so the step is shortened where n - s would be less than 1. At n = 1
+        there is no difference, and only the training score bounds the learner.
+    train_cap
+        Whether the training score at the last size caps the bound.
+
+    Raises
+    ------
+    InputError
+        If `step` is not a whole number of at least 1.
+
+    Examples
+    --------
+    >>> from pydaub import Curve, Measurement
+    >>> bound = DifferenceBound({"tree": lambda n: 1 - 1 / n}, train_cap=False)
+    >>> bound(Curve("tree", (2,), (Measurement(1.0, 0.5, 0.1),)), 3)
+    1.0
     """
 
     accuracy: Mapping[str, Callable[[int], float]]
@@ -75,10 +128,28 @@ class DifferenceBound:
 
 @dataclass(frozen=True, slots=True)
 class NonIncreasing:
-    """Any bound, but never above what it was when less was known (the footnote to DAUB*).
+    """Another bound, made non-increasing: its minimum over the curve so far (the footnote to DAUB*).
 
-    The earlier values are those over at least `points` points, as a strategy that bootstraps with as many
-    sizes has seen them.
+    Parameters
+    ----------
+    bound
+        The bound to make non-increasing.
+    points
+        Number of points from which on values count. The default is the number of bootstrap sizes, since a strategy that
+        bootstraps does not compute a bound before.
+
+    Raises
+    ------
+    InputError
+        If `bound` cannot be called, or `points` is not a whole number of at least 1.
+
+    Examples
+    --------
+    >>> from pydaub import Curve, Measurement
+    >>> points = {100: 0.5, 200: 0.5, 300: 0.75}
+    >>> curve = Curve("tree", tuple(points), tuple(Measurement(1.0, score, 0.1) for score in points.values()))
+    >>> SlopeBound(points=2)(curve, 400), NonIncreasing(SlopeBound(points=2), points=2)(curve, 400)
+    (1.0, 0.5)
     """
 
     bound: UpperBound
@@ -90,19 +161,19 @@ class NonIncreasing:
             raise InputError(f"`points` must be a whole number of at least 1, got {self.points!r}.")
 
     def __call__(self, curve: Curve, full_size: int) -> float:
-        """Return the least bound that the curve has had."""
+        """Return the smallest bound that this curve has had."""
         length = len(curve.sizes)
         return min(self.bound(curve.prefix(known), full_size) for known in range(min(self.points, length), length + 1))
 
 
 def check_bound(bound: UpperBound) -> None:
-    """Refuse what cannot be called."""
+    """Raise `InputError` if the bound cannot be called."""
     if not callable(bound):
         raise InputError(f"`bound` must be called with a curve and the full size, got {bound!r}.")
 
 
 def value(bound: UpperBound, curve: Curve, full_size: int) -> float:
-    """Return the bound on this curve, which must be a number: nan would break every order silently."""
+    """Return the bound on this curve; raise `InputError` for nan, which would silently break every comparison."""
     result = bound(curve, full_size)
     if result != result:  # noqa: PLR0124  # only nan differs from itself
         raise InputError(f"`bound` must give a number, got nan for {curve.learner!r} at size {curve.sizes[-1]}.")
@@ -110,16 +181,19 @@ def value(bound: UpperBound, curve: Curve, full_size: int) -> float:
 
 
 def described(bound: UpperBound) -> str:
-    """Return what a bound is called in settings: a function by its name, which is the same in another process."""
+    """Return the name of a bound in a strategy's settings.
+
+    A function is named by its module and qualified name, which are the same in every process; its repr is not.
+    """
     name = getattr(bound, "__qualname__", None)
     return f"{bound.__module__}.{name}" if name else repr(bound)
 
 
 def least_squares_slope(sizes: tuple[int, ...], scores: tuple[float, ...]) -> float:
-    """Return the slope of the best line, infinite for a single point.
+    """Return the slope of the least-squares line, infinite for a single point.
 
-    The sizes are centred in whole numbers and the scores taken relative to the last one, so that a plateau
-    has slope 0 exactly.
+    The sizes are centred in integer arithmetic and the scores are taken relative to the last one, so a plateau has
+    slope 0 exactly.
     """
     count, total, last = len(sizes), sum(sizes), scores[-1]
     if count == 1:
@@ -130,7 +204,7 @@ def least_squares_slope(sizes: tuple[int, ...], scores: tuple[float, ...]) -> fl
 
 
 def one_sided_difference(accuracy: Callable[[int], float], size: int, step: int) -> float:
-    """Return f'(n) = (f(n) - f(n - s)) / s, with the step shortened so that n - s is a size."""
+    """Return f'(n) = (f(n) - f(n - s)) / s, with s shortened so that n - s is at least 1; infinite at n = 1."""
     if step < 1:
         raise InputError(f"`step` must be a whole number of at least 1, got {step!r}.")
     step = min(step, size - 1)

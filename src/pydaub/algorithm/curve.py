@@ -1,4 +1,4 @@
-"""The learning curve of one learner, with the paper's monotone regression, and how its cost grows."""
+"""The learning curve of one learner, with the paper's monotone regression, and the extrapolation of its cost."""
 
 from __future__ import annotations
 
@@ -15,19 +15,37 @@ if TYPE_CHECKING:
 
     from pydaub.records import Measurement
 
-SMALLEST_TIME: Final = 0.01  # seconds; below that a time says nothing of how cost grows
-EXPONENTS: Final = (0.5, 3.0)  # how cost may grow with the rows
+SMALLEST_TIME: Final = 0.01  # seconds; shorter times are too noisy to fit an exponent to
+EXPONENTS: Final = (0.5, 3.0)  # limits of the exponent in cost ~ rows ** exponent
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What is known of one learner: its measurements at strictly growing sizes.
+    """Measurements of one learner at strictly increasing sizes.
 
-    The raw validation scores are those of the `measurements`. `valid` holds the corrected ones (Alg. 1,
-    TrainLearner): when a new score is below the previous corrected one, the two meet in the middle. The
-    correction touches these two points only; it does not cascade further back, so `valid` may still fall
-    between older points.
+    Parameters
+    ----------
+    learner
+        Name of the learner.
+    sizes
+        The sizes it was trained on, strictly increasing.
+    measurements
+        What was measured at each size. Their `valid_score` is the raw one.
 
+    Attributes
+    ----------
+    valid
+        The corrected validation scores (Alg. 1, TrainLearner). When a new score is below the previous corrected one,
+        both become their mean. Only these two points change; the correction does not cascade further back, so `valid`
+        may still fall between older points.
+
+    Raises
+    ------
+    InputError
+        If the sizes do not strictly increase from 1 or more, or there are not as many measurements as sizes.
+
+    Examples
+    --------
     >>> from pydaub import Measurement
     >>> curve = Curve("tree")
     >>> for size, score in [(500, 0.50), (750, 0.75), (1125, 0.25)]:
@@ -45,9 +63,8 @@ class Curve:
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.measurements):
-            raise InputError(
-                f"`sizes` and `measurements` must be as many, got {len(self.sizes)} and {len(self.measurements)}."
-            )
+            lengths = f"{len(self.sizes)} and {len(self.measurements)}"
+            raise InputError(f"`sizes` and `measurements` must have the same length, got {lengths}.")
         sizes = (0, *(whole(size, "sizes") for size in self.sizes))
         if any(next_size <= size for size, next_size in pairwise(sizes)):
             raise InputError(f"`sizes` of {self.learner!r} must strictly grow from 1 or more, got {self.sizes}.")
@@ -55,22 +72,31 @@ class Curve:
         for measurement in self.measurements:
             score = measurement.valid_score
             if valid and score < valid[-1]:
-                # The pseudo-code's signs would drive the two apart; its text says "meet in the middle".
+                # The signs in the paper's pseudo-code drive the two apart; its text lets them meet in the middle.
                 valid[-1] = score = (valid[-1] + score) / 2
             valid.append(score)
         object.__setattr__(self, "valid", tuple(valid))
 
     def extended(self, size: int, measurement: Measurement) -> Curve:
-        """Return the curve with one more point, which must be at a larger size than the last."""
+        """Return a curve with one more point, at a larger size than the last."""
         return Curve(self.learner, (*self.sizes, size), (*self.measurements, measurement))
 
     def prefix(self, length: int) -> Curve:
-        """Return the curve as it was when it had its first `length` points, before later corrections."""
+        """Return the curve as it was after its first `length` points, without later corrections."""
         return Curve(self.learner, self.sizes[:length], self.measurements[:length])
 
 
 def extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
-    """Return about how long a learner takes with so many rows, by what it took with fewer, the largest last."""
+    """Estimate the seconds that a learner takes on `full_size` rows.
+
+    Parameters
+    ----------
+    times
+        Pairs of size and seconds, the largest size last. An exponent is fitted to them on a log-log scale and limited
+        to `EXPONENTS`; it is 1 if fewer than two times are long enough.
+    full_size
+        Number of rows to extrapolate to.
+    """
     size, seconds = times[-1]
     points = [(math.log(n), math.log(s)) for n, s in times if s >= SMALLEST_TIME]
     exponent = 1.0

@@ -1,7 +1,7 @@
-"""What a learner may have on all rows, as a chance: the ground on which the strategy `frugal` weighs gain against time.
+"""Probabilistic forecast of a learner's full-data score, used by the strategy `frugal` to weigh gain against time.
 
-A learner's error is its distance from the top, the best score there can be. With its next size it is taken to be the
-error of today times exp(-Y), where Y, how far it shrinks, is normal; and so on with each further size up to all rows.
+A learner's error is the distance of its score from the best possible score (`top`). Each further size multiplies the
+error by exp(-Y), where the log-error reduction Y is normally distributed, and so on until the full size.
 """
 
 from __future__ import annotations
@@ -17,169 +17,205 @@ if TYPE_CHECKING:
 
     from pydaub.algorithm.curve import Curve
 
-# All chosen on recorded learning curves of data sets with an odd number (benchmarks/lcdb), rounded.
-FIRST_SHRINKING: Final = 0.15  # of the logarithm of the error with each doubling, while a learner has one point
-FIRST_SPREAD: Final = 0.15
-SPREAD: Final = 1.5  # of what is to come, as a share of what is expected
-# All learners are scored on the same rows, so that their scores err together: only a part of the error counts.
+# All of these were tuned on recorded learning curves of data sets with odd ids (benchmarks/lcdb), then rounded.
+FIRST_MEAN: Final = 0.15  # expected log-error reduction per doubling, for a learner with a single point
+FIRST_DEVIATION: Final = 0.15  # its standard deviation
+RELATIVE_DEVIATION: Final = 1.5  # standard deviation over mean, from the second point on
+# Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
+# most of the error is common to them and cancels in a comparison.
 OWN_NOISE: Final = 0.25
-LEAST_SPREAD: Final = 1e-9  # none, but one that can be divided by
-MOST: Final = 10.0  # that an error may shrink by: to nothing; far more than any curve does, and exp can count it
-SMALLEST_ERROR: Final = 1e-4  # where nothing is known of the rows that scores are of
-LARGEST_ERROR: Final = 1e200  # beyond which floats end
-SURE: Final = 2.0  # standard deviations up to the bound
-STEPS: Final = 40  # of a bisection, or of Newton's method: far below what a score can tell
-PRECISION: Final = 1e-9  # of a price
-LEAST_SECONDS: Final = 1e-3  # what any training costs, so that nothing is free
+BOUND_DEVIATIONS: Final = 2.0  # standard deviations between the mean forecast and the bound
 
-# Five values that stand for all of a normal variable (Gauss and Hermite), with their weights. With seven the recorded
-# curves say the same; with three they say less.
+# Numerical safeguards.
+LEAST_DEVIATION: Final = 1e-9  # avoids a division by zero
+MOST_REDUCTION: Final = 10.0  # cap on the log-error reduction; exp(-10) is practically zero
+SMALLEST_ERROR: Final = 1e-4  # floor on the error, when the number of validation rows is not known
+LARGEST_ERROR: Final = 1e200  # avoids an overflow
+STEPS: Final = 40  # iterations of Newton's method, and of the bisection that follows if it does not converge
+PRECISION: Final = 1e-9  # tolerance on the gain, relative to the cost
+LEAST_SECONDS: Final = 1e-3  # added to every training time, so that no training is free
+NEGLIGIBLE: Final = -9.0  # standard deviations; the probability of less is below the resolution of a float near 1
+
+# Gauss-Hermite quadrature of a standard normal variable with five nodes. Seven nodes give the same figures on the
+# recorded curves, three give worse ones.
 _ROOT = math.sqrt(10)
 _NEAR, _FAR = math.sqrt(5 - _ROOT), math.sqrt(5 + _ROOT)
-VALUES: Final = (-_FAR, -_NEAR, 0.0, _NEAR, _FAR)
+NODES: Final = (-_FAR, -_NEAR, 0.0, _NEAR, _FAR)
 WEIGHTS: Final = ((7 - 2 * _ROOT) / 60, (7 + 2 * _ROOT) / 60, 8 / 15, (7 + 2 * _ROOT) / 60, (7 - 2 * _ROOT) / 60)
-HALF: Final = math.sqrt(0.5)
-FAR: Final = -9.0  # standard deviations: less than a float can add to 1
+HALF_ROOT: Final = math.sqrt(0.5)
 
-# With all rows next: the seconds, where the distribution of the error starts, its spread, and its mean. Before that, a
-# pair: the seconds, and what each of the five values leads to.
-PAIR: Final = 2
-_Last: TypeAlias = tuple[float, float, float, float]
-_Stage: TypeAlias = "tuple[float, list[_Stage | _Last]]"
+# A decision tree. A stage is a pair: its seconds, and one subtree for each quadrature node. A leaf, the training at the
+# full size, has its seconds and the lognormal distribution of the final error: the standardised logarithm of the
+# error, the standard deviation of that logarithm, and the mean error.
+STAGE_LENGTH: Final = 2
+_Leaf: TypeAlias = tuple[float, float, float, float]
+_Stage: TypeAlias = "tuple[float, list[_Stage | _Leaf]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Where a learner stands, and what is still before it.
+    """Forecast for one learner that has not been trained at the full size yet.
 
-    `shrinking` is what the last doubling took off the logarithm of its error, None while there is one point. `noise` is
-    that of a score, as a share of its own (`OWN_NOISE`). `steps` are its next sizes up to all rows: how many doublings
-    of the size before, and how many seconds. It never exceeds the cap.
+    Parameters
+    ----------
+    top
+        Best possible score.
+    error
+        Current distance of the validation score from `top`.
+    last_reduction
+        Log-error reduction per doubling between the last two points; None for a learner with a single point.
+    noise
+        Learner-specific standard error of a score, up to the factor sqrt(p (1 - p)) of a proportion p.
+    steps
+        For each size still ahead, the full size last: the number of doublings from the size before it, and the
+        expected seconds of training.
+    cap
+        Upper limit on the forecast, such as the training score.
     """
 
     top: float
     error: float
-    shrinking: float | None
+    last_reduction: float | None
     noise: float
     steps: tuple[tuple[float, float], ...]
     cap: float = math.inf
 
     @property
     def bound(self) -> float:
-        """What it may have if its error shrinks as much as can be expected at the best."""
-        mean, spread = self._ahead(self.error, self.shrinking, sum(doublings for doublings, _ in self.steps))
-        return min(self.top - self.error * math.exp(-mean - SURE * spread), self.cap)
-
-    def gain(self, score: float, rate: float) -> float:
-        """Return by how much it will exceed this score on average, less the time it takes at so much for a second.
-
-        It goes on from size to size only as long as that pays, and falling short of the score counts as nothing.
-        """
-        return _gain(self._chances(self.error, self.shrinking, 0), self.top - score, rate)[0]
+        """Optimistic full-data score: `BOUND_DEVIATIONS` standard deviations better than the mean forecast."""
+        doublings = sum(doublings for doublings, _ in self.steps)
+        mean, deviation = self.log_reduction(self.error, self.last_reduction, doublings)
+        return min(self.top - self.error * math.exp(-mean - BOUND_DEVIATIONS * deviation), self.cap)
 
     def worth(self, rate: float) -> float:
-        """Return the score at which it just pays to go on with this learner, at so much for a second.
+        """Return the score up to which training this learner pays on average, at a price of `rate` per second.
 
-        Whoever has a higher score already need not pay to see what this learner would bring.
+        If another learner already has a higher score, the expected improvement is less than the price of the time.
         """
         return min(self.reserve(rate), self.cap)
 
     def reserve(self, rate: float, least: float = -math.inf) -> float:
-        """Return what it would be worth if nothing capped it; the search begins at a score that it is at least.
+        """Return the worth without the cap.
 
-        With one step left this is Weitzman's reservation price. With more it is the price of a box that is opened in
-        stages ("The Markovian Price of Information", Gupta, Jiang, Scully and Singla, 2019). As the gain is that of the
-        best way to go on, each of which has a gain that is linear in score and rate, it is convex in the rate.
+        This is the score s at which the expected gain is zero: the expected excess of the full-data score over s, less
+        the price of the training time, if training stops as soon as going on does not pay. With one step left it is
+        Weitzman's reservation price (1979). With several it is the price of a box that is opened in stages (Gupta,
+        Jiang, Scully and Singla, "The Markovian Price of Information", 2019).
+
+        The gain of each stopping policy is linear in the score and in the rate, and the best policy is their maximum.
+        So the gain is convex in the score, which lets Newton's method converge from one side, and the reserve is convex
+        in the rate.
+
+        Parameters
+        ----------
+        rate
+            Price of a second, in units of the score.
+        least
+            Known lower limit of the result, from which the search starts. It changes the result by rounding only;
+            without it, the search is a cold start, so that identical learners tie exactly.
         """
-        chances = self._chances(self.error, self.shrinking, 0)
-        price = rate * sum(seconds for _, seconds in self.steps)
-        room = min(2 * max(self.error, price), self.top - least)
-        while _gain(chances, room, rate)[0] < 0:
+        tree = self._tree(self.error, self.last_reduction, 0)
+        cost = rate * sum(seconds for _, seconds in self.steps)
+        room = min(2 * max(self.error, cost), self.top - least)
+        while _gain(tree, room, rate)[0] < 0:
             room *= 2
-        for _ in range(STEPS):  # the gain falls with the score and is convex, so that Newton's method comes from below
-            gain, chance = _gain(chances, room, rate)
-            if gain <= PRECISION * price:
+        for _ in range(STEPS):
+            gain, probability = _gain(tree, room, rate)
+            if gain <= PRECISION * cost:
                 return self.top - room
-            room -= gain / chance
-        too_little = 0.0  # a price that only a miracle would pay for
+            room -= gain / probability
+        too_little = 0.0
         for _ in range(STEPS):
             middle = (too_little + room) / 2
-            too_little, room = (too_little, middle) if _gain(chances, middle, rate)[0] > 0 else (middle, room)
+            too_little, room = (too_little, middle) if _gain(tree, middle, rate)[0] > 0 else (middle, room)
         return self.top - room
 
-    def _chances(self, error: float, shrinking: float | None, place: int) -> _Stage | _Last:
-        """Return what may come of a learner from here on: five ways on for each step, and at last all rows."""
-        doublings, seconds = self.steps[place]
-        mean, spread = self._ahead(error, shrinking, doublings)
-        if place == len(self.steps) - 1:
-            # Of an option on something whose logarithm is normal (Black and Scholes, 1973), what no score changes.
-            spread = max(spread, LEAST_SPREAD)
-            start = (math.log(error) - mean) / spread
-            return seconds, start, spread, error * math.exp(spread**2 / 2 - mean)
-        ways = []
-        for value in VALUES:
-            shrunk = mean + spread * value
-            left = min(error * math.exp(-shrunk), LARGEST_ERROR)
-            ways.append(self._chances(left, max(shrunk / doublings, 0.0), place + 1))
-        return seconds, ways
+    def log_reduction(self, error: float, last_reduction: float | None, doublings: float) -> tuple[float, float]:
+        """Return mean and standard deviation of the log-error reduction over this number of doublings.
 
-    def _ahead(self, error: float, shrinking: float | None, doublings: float) -> tuple[float, float]:
-        """Return the mean and the spread of how far the error shrinks with so many doublings.
-
-        Each doubling is expected to bring half of what the one before brought, and a fall promises nothing. Of a
-        learner with one point only what learners do in general is known.
+        Each doubling is expected to bring half the reduction of the one before. For a learner with a single point the
+        average over many learners is used.
         """
-        if shrinking is None:
-            mean, spread = FIRST_SHRINKING * doublings, FIRST_SPREAD * doublings
+        if last_reduction is None:
+            mean, deviation = FIRST_MEAN * doublings, FIRST_DEVIATION * doublings
         else:
-            mean = shrinking * (1 - 2**-doublings)
-            spread = SPREAD * mean
+            mean = last_reduction * (1 - 2**-doublings)
+            deviation = RELATIVE_DEVIATION * mean
         if self.noise and error < 1:
-            spread = math.hypot(spread, self.noise * math.sqrt((1 - error) / error))
-        return min(mean, MOST), min(spread, MOST)
+            deviation = math.hypot(deviation, self.noise * math.sqrt((1 - error) / error))
+        return min(mean, MOST_REDUCTION), min(deviation, MOST_REDUCTION)
+
+    def _tree(self, error: float, last_reduction: float | None, place: int) -> _Stage | _Leaf:
+        """Return the decision tree of the steps from `place` on."""
+        doublings, seconds = self.steps[place]
+        mean, deviation = self.log_reduction(error, last_reduction, doublings)
+        if place == len(self.steps) - 1:
+            deviation = max(deviation, LEAST_DEVIATION)
+            standardised = (math.log(error) - mean) / deviation
+            return seconds, standardised, deviation, error * math.exp(deviation**2 / 2 - mean)
+        subtrees = []
+        for node in NODES:
+            reduction = mean + deviation * node
+            remaining = min(error * math.exp(-reduction), LARGEST_ERROR)
+            subtrees.append(self._tree(remaining, max(reduction / doublings, 0.0), place + 1))
+        return seconds, subtrees
 
 
 def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: int | None = None) -> Outlook:
-    """Return the outlook of a learner with at least one point, which goes on with these sizes, the last of all rows.
+    """Return the outlook of a learner with at least one point.
 
-    The training score caps it, as in the paper (Alg. 1, UpdateBound).
+    Parameters
+    ----------
+    curve
+        What was measured so far. The training score at the last size caps the outlook (Alg. 1, UpdateBound), but never
+        below the validation score there.
+    sizes
+        The sizes still ahead, the full size last.
+    top
+        Best possible score.
+    valid_rows
+        Number of validation rows, from which the standard error of a score follows; None if it is not known.
     """
     last = curve.measurements[-1]
     smallest = SMALLEST_ERROR if valid_rows is None else 0.5 / valid_rows
     error = max(top - last.valid_score, smallest * max(abs(top), 1.0))
-    shrinking = None
+    last_reduction = None
     if len(curve.sizes) > 1:
         before = max(top - curve.measurements[-2].valid_score, error)
-        shrinking = math.log(before / error) / math.log2(curve.sizes[-1] / curve.sizes[-2])
+        last_reduction = math.log(before / error) / math.log2(curve.sizes[-1] / curve.sizes[-2])
     noise = 0.0 if valid_rows is None else OWN_NOISE / math.sqrt(valid_rows)
     times = [(size, point.seconds) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
     steps = tuple(
         (math.log2(size / smaller), extended(times, size) + LEAST_SECONDS)
         for smaller, size in zip((curve.sizes[-1], *sizes), sizes, strict=False)
     )
-    return Outlook(top, error, shrinking, noise, steps, max(last.train_score, last.valid_score))
+    return Outlook(top, error, last_reduction, noise, steps, max(last.train_score, last.valid_score))
 
 
-def _gain(chances: _Stage | _Last, room: float, rate: float) -> tuple[float, float]:
-    """Return the gain over a score with so much room above it, and the chance to exceed it: how fast the gain falls."""
+def _gain(tree: _Stage | _Leaf, room: float, rate: float) -> tuple[float, float]:
+    """Return the expected gain over the score `top - room`, and the probability of exceeding that score.
+
+    The probability is the derivative of the gain by `room`.
+    """
     if room <= 0:
-        return -rate * chances[0], 0.0
-    return _from(chances, room, math.log(room), rate)
+        return -rate * tree[0], 0.0
+    return _gain_of(tree, room, math.log(room), rate)
 
 
-def _from(chances: _Stage | _Last, room: float, log_room: float, rate: float) -> tuple[float, float]:
-    if len(chances) == PAIR:
-        gain, chance = -rate * chances[0], 0.0
-        for way, weight in zip(chances[1], WEIGHTS, strict=True):
-            then, likely = _from(way, room, log_room, rate)
-            if then > 0:
-                gain += weight * then
-                chance += weight * likely
-        return gain, chance
-    seconds, start, spread, shrunk = chances
-    ahead = log_room / spread - start
-    if ahead < FAR:
+def _gain_of(tree: _Stage | _Leaf, room: float, log_room: float, rate: float) -> tuple[float, float]:
+    if len(tree) == STAGE_LENGTH:
+        gain, probability = -rate * tree[0], 0.0
+        for subtree, weight in zip(tree[1], WEIGHTS, strict=True):
+            following, exceeds = _gain_of(subtree, room, log_room, rate)
+            if following > 0:  # otherwise training stops here
+                gain += weight * following
+                probability += weight * exceeds
+        return gain, probability
+    # The expected excess has the form of a put option on a lognormal price (Black and Scholes, 1973).
+    seconds, standardised, deviation, mean_error = tree
+    distance = log_room / deviation - standardised
+    if distance < NEGLIGIBLE:
         return -rate * seconds, 0.0
-    below = 0.5 * math.erfc(-HALF * ahead)
-    exceeding = room * below - shrunk * 0.5 * math.erfc(HALF * (spread - ahead))
-    return (exceeding if exceeding > 0 else 0.0) - rate * seconds, below
+    probability = 0.5 * math.erfc(-HALF_ROOT * distance)
+    excess = room * probability - mean_error * 0.5 * math.erfc(HALF_ROOT * (deviation - distance))
+    return (excess if excess > 0 else 0.0) - rate * seconds, probability

@@ -1,4 +1,4 @@
-"""The sizes that may be allocated: geometric as in Algorithm 1, or a list such as the paper's own."""
+"""The sizes that a strategy may allocate: geometric as in Algorithm 1, or listed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,32 @@ from typing import Final, TypeAlias
 from pydaub.errors import InputError
 from pydaub.records import parsed, whole
 
-# The experiments' own sizes: "coarsely" geometric with b = 500 and r = 1.5, rounded by hand.
+# The eleven sizes of the paper's experiments: "coarsely" geometric with b = 500 and r = 1.5, rounded by hand.
 PAPER_SIZES: Final = (500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 25500, 38500)
 PAPER_FIRST_SIZE: Final = 500
 PAPER_RATIO: Final = "1.5"
 MOST_SIZES: Final = 10_000
-LARGEST_RATIO: Final = 10**18  # no sizes are that far apart, and exact arithmetic would fill the memory
+LARGEST_RATIO: Final = 10**18  # keeps exact arithmetic from exhausting memory
 
 Ratio: TypeAlias = int | float | str | Decimal | Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Strictly growing sizes, of which the last is the full size.
+    """Strictly increasing sizes; the last one is the full size.
 
+    Parameters
+    ----------
+    sizes
+        Numbers of rows, each at least 1.
+
+    Raises
+    ------
+    InputError
+        If there are no sizes, or they are not whole numbers that strictly increase from 1 or more.
+
+    Examples
+    --------
     >>> Schedule.geometric(100, first_size=10, ratio=1.5).sizes
     (10, 15, 23, 35, 53, 80, 100)
     >>> Schedule.listed(21_500, PAPER_SIZES).sizes[-3:]
@@ -46,16 +58,29 @@ class Schedule:
 
     @property
     def full_size(self) -> int:
-        """All rows: the paper's N."""
+        """Number of all training rows: the paper's N."""
         return self.sizes[-1]
 
     @classmethod
     def geometric(cls, full_size: int, first_size: int = PAPER_FIRST_SIZE, ratio: Ratio = PAPER_RATIO) -> Schedule:
-        """Return b, ceil(r b), ceil(r ceil(r b)), ..., capped at the full size.
+        """Return the sizes b, ceil(r b), ceil(r ceil(r b)), ..., capped at the full size (Algorithm 1).
 
-        The arithmetic is exact, with the ratio as the decimal that was written: 1.1 times 10 is 11, not the
-        12 that rounding up the binary 1.1 would give. The ratio may be text ("1.5"), a fraction ("3/2" or
-        `Fraction(3, 2)`) or a number.
+        Parameters
+        ----------
+        full_size
+            Number of all training rows.
+        first_size
+            The paper's b. `first_size` times `ratio` squared must not exceed `full_size`, so that there is room for
+            three sizes.
+        ratio
+            The paper's r, greater than 1: a number, a `Fraction`, or text such as "1.5" or "3/2". It is taken as the
+            decimal that was written and computed with exactly: 1.1 times 10 is 11, and not the 12 that rounding up the
+            binary 1.1 would give.
+
+        Raises
+        ------
+        InputError
+            If an argument is out of range. The message names the largest `first_size` that works.
         """
         full_size = whole(full_size, "full_size")
         first_size = whole(first_size, "first_size")
@@ -78,16 +103,29 @@ class Schedule:
 
     @classmethod
     def listed(cls, full_size: int, sizes: Iterable[int] = PAPER_SIZES) -> Schedule:
-        """Return those of the sizes that are below the full size, and then the full size."""
+        """Return the listed sizes below the full size, followed by the full size.
+
+        Parameters
+        ----------
+        full_size
+            Number of all training rows.
+        sizes
+            Strictly increasing sizes; by default those of the paper's experiments.
+
+        Raises
+        ------
+        InputError
+            If the full size is less than 1, or the sizes do not strictly increase from 1 or more.
+        """
         full_size = whole(full_size, "full_size")
         if full_size < 1:
             raise InputError(f"`full_size` must be at least 1, got {full_size}.")
-        checked = cls(sizes).sizes  # type: ignore[arg-type]  # made a tuple there
+        checked = cls(sizes).sizes  # type: ignore[arg-type]  # converted to a tuple there
         return cls((*(size for size in checked if size < full_size), full_size))
 
 
 def exact(ratio: Ratio) -> Fraction:
-    """Return the ratio, which must be greater than 1, as the decimal or the fraction that was written."""
+    """Return the ratio as an exact fraction of the decimal that was written; raise `InputError` unless it exceeds 1."""
     number = _number(ratio)
     if number <= 1:
         raise InputError(f"`ratio` must be greater than 1, got {ratio}.")

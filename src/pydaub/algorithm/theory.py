@@ -1,11 +1,31 @@
-"""The paper's theory, so that its claims can be run: Definitions 1 to 7, DAUB*, and what its theorems bound.
+"""The paper's theory as code: Definitions 1 to 7, DAUB*, and the right-hand sides of its lemmas and theorems.
 
-The paper's symbols are kept here: N, r, b, s, Delta (`delta`), f (accuracy), c (cost), u (upper bound), S (the
-allocation sequence). Accuracies and bounds are functions of a whole number of rows from 1 to N; costs are
-functions of any positive number, since the theorems evaluate them at r n*, which need be neither whole nor at
-most N. Everything is exact where the given functions return `Fraction`.
+The parameters have the paper's names throughout:
 
-Where a statement needs a reading, `docs/algorithm.md` says which one is implemented, and why.
+f
+    Accuracy of a learner, a function of a whole number of rows from 1 to N.
+f_T
+    Training accuracy, likewise.
+u
+    Upper bound of a learner, likewise.
+c
+    Cost of training, a function of any positive number: the theorems evaluate it at r n*, which is not always a whole
+    number and may exceed N.
+N
+    Number of all training rows.
+b, r
+    First size and ratio of the schedule.
+s
+    Step of the one-sided difference f'(n) = (f(n) - f(n - s)) / s.
+delta
+    Delta: by how much a learner must be worse than the best one to be called suboptimal.
+S
+    Sequence of allocations.
+i, j
+    Names of learners.
+
+Everything is computed exactly if the given functions return `Fraction`. Where the paper leaves a choice or is mistaken,
+`docs/algorithm.md` says which reading is implemented and why.
 """
 
 from __future__ import annotations
@@ -28,12 +48,29 @@ Accuracy: TypeAlias = Callable[[int], float]
 Cost: TypeAlias = Callable[[float], float]
 Bound: TypeAlias = Callable[[int], float]
 
-GAMMA = (math.sqrt(5) - 1) / 2  # Theorem 4: the largest number with gamma^2 <= 1 - gamma
+GAMMA = (math.sqrt(5) - 1) / 2  # Theorem 4: the largest gamma with gamma^2 <= 1 - gamma
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The givens of Definition 3: what each learner would score and cost at any size, N rows, and Delta."""
+    """The selection problem of Definition 3.
+
+    Parameters
+    ----------
+    f
+        Accuracy function of each learner, by name.
+    c
+        Cost function of each learner, by name.
+    N
+        Number of all training rows.
+    delta
+        Tolerated loss, greater than 0 and at most 1.
+
+    Raises
+    ------
+    InputError
+        If `f` and `c` do not name the same learners, or `N` or `delta` is out of range.
+    """
 
     f: Mapping[str, Accuracy]
     c: Mapping[str, Cost]
@@ -42,31 +79,41 @@ class Problem:
 
     def __post_init__(self) -> None:
         if not self.f or set(self.f) != set(self.c):
-            raise InputError("`f` and `c` must be of the same learners, at least one.")
+            raise InputError("`f` and `c` must name the same learners, at least one.")
         _check_rows(self.N)
         _check_delta(self.delta)
 
     @property
     def f_star(self) -> float:
-        """The target accuracy: the best that any learner reaches with all N rows."""
+        """Target accuracy f*: the best accuracy of any learner at N."""
         return max(f(self.N) for f in self.f.values())
 
     def is_suboptimal(self, j: str, n: int | None = None) -> bool:
-        """Definition 1: whether learner j is (n, Delta)-suboptimal; n is N unless given."""
+        """Return whether learner j is (n, Delta)-suboptimal (Definition 1); n defaults to N."""
         n = self.N if n is None else n
         return max(f(n) for f in self.f.values()) - self.f[j](n) >= self.delta
 
     def cost(self, S: Iterable[Allocation]) -> float:
-        """Return what a sequence of allocations costs to train."""
+        """Return the cost of training a sequence of allocations."""
         return sum(self.c[allocation.learner](allocation.size) for allocation in S)
 
     def regret(self, S: Iterable[Allocation], n: int | None = None) -> float:
-        """Definition 2: what was spent on the (n, Delta)-suboptimal learners; n is N unless given."""
+        """Return the cost spent on (n, Delta)-suboptimal learners (Definition 2); n defaults to N."""
         suboptimal = {j for j in self.f if self.is_suboptimal(j, n)}
         return self.cost(allocation for allocation in S if allocation.learner in suboptimal)
 
     def conditions(self, S: Iterable[Allocation], selected: str, d: float) -> Conditions:
-        """Definition 3: hold a sequence and a selected learner against the four conditions of the problem."""
+        """Check an allocation sequence and the learner it selected against the four conditions of Definition 3.
+
+        Parameters
+        ----------
+        S
+            The allocation sequence.
+        selected
+            The selected learner.
+        d
+            Allowed cost of the selected learner, relative to training it once at N.
+        """
         S = tuple(S)
         own_cost = self.cost(allocation for allocation in S if allocation.learner == selected)
         return Conditions(
@@ -78,7 +125,7 @@ class Problem:
 
 
 class Conditions(NamedTuple):
-    """Definition 3. The fourth is about N growing without end: for one N it is a number that must become small."""
+    """The four conditions of Definition 3. The fourth is asymptotic: its number must tend to 0 as N grows."""
 
     trained_on_all: bool
     near_optimal: bool
@@ -87,25 +134,25 @@ class Conditions(NamedTuple):
 
 
 def is_cost(c: Cost, N: int) -> bool:
-    """Whether training looks at all rows and its cost grows at least linearly: c(n) >= n, c(m)/m >= c(n)/n."""
+    """Return whether c(n) >= n and the cost grows at least linearly: c(m)/m >= c(n)/n for m > n."""
     _check_rows(N)
     return c(1) >= 1 and all(c(n + 1) * n >= c(n) * (n + 1) for n in range(1, N))
 
 
 def is_valid_bound(u: Bound, f: Accuracy, N: int) -> bool:
-    """Definition 4: whether u never falls below what the learner reaches with all rows."""
+    """Return whether u never falls below f(N) (Definition 4)."""
     _check_rows(N)
     return all(u(n) >= f(N) for n in range(1, N + 1))
 
 
 def n_star(u: Bound, f_star: float, N: int) -> int:
-    """Definition 5: the least number of rows at which u alone tells that the learner is not the best."""
+    """Return n*, the smallest n at which u alone shows that the learner is not the best: u(n) < f* (Definition 5)."""
     _check_rows(N)
     return N if u(N) >= f_star else next(n for n in range(1, N + 1) if u(n) < f_star)
 
 
 def is_well_behaved(f: Accuracy, N: int) -> bool:
-    """Definition 6: whether f lies in [0, 1], never falls, and has diminishing returns."""
+    """Return whether f lies in [0, 1], never falls, and has diminishing returns (Definition 6)."""
     _check_rows(N)
     scores = [f(n) for n in range(1, N + 1)]
     gains = [later - earlier for earlier, later in pairwise(scores)]
@@ -118,14 +165,14 @@ def is_well_behaved(f: Accuracy, N: int) -> bool:
 
 
 def n_delta(f: Accuracy, N: int, delta: float, s: int = 1) -> int:
-    """Definition 7: the least number of rows from which on f gains at most Delta / N a row."""
+    """Return n^Delta, the smallest n at which f gains at most Delta / N per row (Definition 7)."""
     _check_delta(delta)
     _check_rows(N)
     return next((n for n in range(1, N) if one_sided_difference(f, n, s) * N <= delta), N)
 
 
 def difference_bound(f: Accuracy, N: int, s: int = 1, f_T: Accuracy | None = None) -> Bound:
-    """Return DAUB*'s ub_i as a function of n: min{f^T(n), f(n) + (N - n) f'(n)}, without f^T unless given."""
+    """Return DAUB*'s bound ub_i as a function of n: min{f_T(n), f(n) + (N - n) f'(n)}; without `f_T`, only the line."""
     bound = DifferenceBound({"i": f}, s, train_cap=f_T is not None)
 
     def ub(n: int) -> float:
@@ -136,7 +183,13 @@ def difference_bound(f: Accuracy, N: int, s: int = 1, f_T: Accuracy | None = Non
 
 @dataclass(frozen=True)
 class BlackBox:
-    """An `UpperBound` that knows each learner's u_i as a function of n, "ignoring how it is computed"."""
+    """An `UpperBound` from given functions of n, "ignoring how it is computed".
+
+    Parameters
+    ----------
+    u
+        Bound function of each learner, by name.
+    """
 
     u: Mapping[str, Bound]
 
@@ -146,13 +199,13 @@ class BlackBox:
 
 
 class Trace(NamedTuple):
-    """What DAUB* did."""
+    """The allocation sequence of a run of DAUB*, and the learner it selected."""
 
     S: tuple[Allocation, ...]
     selected: str
 
     def of(self, j: str) -> tuple[int, ...]:
-        """Return the sizes that learner j was given, S_j."""
+        """Return S_j: the sizes allocated to learner j."""
         return tuple(allocation.size for allocation in self.S if allocation.learner == j)
 
 
@@ -162,14 +215,31 @@ def daub_star(
     bound: UpperBound | None = None,
     f_T: Mapping[str, Accuracy] | None = None,
 ) -> Trace:
-    """DAUB*: the very same strategy on exact curves; the bound is `DifferenceBound(f)` unless given."""
+    """Run DAUB*: the strategy `Daub` on exact curves.
+
+    Parameters
+    ----------
+    f
+        Accuracy function of each learner, by name.
+    schedule
+        The sizes to allocate.
+    bound
+        The bound that decides; `DifferenceBound(f)` by default.
+    f_T
+        Training accuracy of each learner, by name; 1 everywhere by default.
+
+    Returns
+    -------
+    Trace
+        The allocation sequence and the selected learner.
+    """
     strategy = Daub(f, schedule, bound or DifferenceBound(f, train_cap=f_T is not None))
     S = []
     while (allocation := strategy.ask()) is not None:
         S.append(allocation)
         j = allocation.learner
         strategy.tell(allocation, _exact_measurement(f[j], f_T[j] if f_T else None, allocation.size))
-    assert strategy.winner is not None  # noqa: S101  # exact curves do not fail
+    assert strategy.winner is not None  # noqa: S101  # exact curves never fail
     return Trace(tuple(S), strategy.winner)
 
 
@@ -177,45 +247,45 @@ def _exact_measurement(f: Accuracy, f_T: Accuracy | None, n: int) -> Measurement
     return Measurement(f_T(n) if f_T else 1.0, f(n), 0.0)
 
 
-# The right-hand sides. For Lemma 3 see `is_valid_bound`; Lemma 4 is n_star(...) <= n_delta(...).
+# Right-hand sides. For Lemma 3 see `is_valid_bound`; Lemma 4 is n_star(...) <= n_delta(...).
 
 
 def lemma_1_step(r: Ratio, n_star: int) -> float:
-    """Lemma 1: past its bootstrap, learner j gets fewer rows than this in each step."""
+    """Return the limit of Lemma 1 on the rows of each allocation to a learner that gets past its bootstrap."""
     return _r(r) * n_star
 
 
 def lemma_1_total(r: Ratio, n_star: int) -> float:
-    """Lemma 1: if it gets past its bootstrap, learner j gets fewer rows than this in total."""
+    """Return the limit of Lemma 1 on the total rows of a learner that gets past its bootstrap."""
     return _r(r) ** 2 / (_r(r) - 1) * n_star
 
 
 def lemma_2(r: Ratio, c: Cost, n: float) -> float:
-    """Lemma 2: what a learner costs at most if no step gives it more than n rows, n being no capped size."""
+    """Return the limit of Lemma 2 on the total cost of a learner whose largest size is n, if n was not capped."""
     return _r(r) / (_r(r) - 1) * c(n)
 
 
 def theorem_1(r: Ratio, c: Cost, n_star: int) -> float:
-    """Theorem 1: what learner j costs at most if it gets past its bootstrap."""
+    """Return the limit of Theorem 1 on the total cost of a learner that gets past its bootstrap."""
     return lemma_2(r, c, _r(r) * n_star)
 
 
 def theorem_2(r: Ratio, c: Cost, n_delta: int) -> float:
-    """Theorem 2: what an (N, Delta)-suboptimal learner costs at most if it gets past its bootstrap."""
+    """Return the limit of Theorem 2 on the cost of an (N, Delta)-suboptimal learner that gets past its bootstrap."""
     return theorem_1(r, c, n_delta)
 
 
 def theorem_3_selected(r: Ratio, c: Cost, schedule: Schedule) -> float:
-    """Theorem 3, part 1: what the selected learner costs at most.
+    """Return the limit of Theorem 3, part 1, on the total cost of the selected learner.
 
-    The paper's r/(r-1) c(N) where N is r times the size before it; more where N was capped nearer to that.
+    It equals the paper's r/(r-1) c(N) if N is r times the size before it, and is larger if N was capped closer to it.
     """
     before, N = (0, *schedule.sizes)[-2], schedule.full_size
     return (1 + before * _r(r) / ((_r(r) - 1) * N)) * c(N)
 
 
 def theorem_3_regret(problem: Problem, schedule: Schedule, r: Ratio, s: int = 1) -> float:
-    """Theorem 3, part 2: what the (N, Delta)-suboptimal learners cost at most, bootstrap included."""
+    """Return the limit of Theorem 3, part 2, on the cost of all (N, Delta)-suboptimal learners, bootstrap included."""
     total: float = 0
     for j in problem.f:
         if problem.is_suboptimal(j):
@@ -226,22 +296,22 @@ def theorem_3_regret(problem: Problem, schedule: Schedule, r: Ratio, s: int = 1)
 
 
 def proposition_1(g: Accuracy, n: int) -> float:
-    """Proposition 1 for one n >= 2: a well-behaved g has g'(n) at most this, and n times this tends to 0."""
+    """Return the limit of Proposition 1 on g'(n) for a well-behaved g and n >= 2; n times it tends to 0."""
     half = n // 2
     return (g(n) - g(half)) / (n - half)
 
 
 def lemma_5(f: Accuracy, N: int, delta: float, n_delta: int) -> float:
-    """Lemma 5 for one N and s = 1: with l = n^Delta - 1 >= 2, l - floor(l/2) is less than this.
+    """Return the limit of Lemma 5 on l - floor(l/2), with l = n^Delta - 1 >= 2 and s = 1.
 
-    If l grows without end with N, this is o(N), as f converges; if it does not, it is o(N) itself.
+    If l is unbounded as N grows, the limit is o(N), since f converges. If l is bounded, it is o(N) anyway.
     """
     last = n_delta - 1
     return N * (f(last) - f(last // 2)) / delta
 
 
 class Pair(NamedTuple):
-    """Two accuracy functions that agree up to `alike` rows and differ by at least Delta at N."""
+    """Two accuracy functions that agree up to `alike` rows and differ by at least Delta at N (Theorem 4)."""
 
     rising: Accuracy
     flat: Accuracy
@@ -249,16 +319,35 @@ class Pair(NamedTuple):
 
 
 def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
-    """Theorem 4: two well-behaved curves that no algorithm can tell apart with at most gamma n^Delta rows.
+    """Return two well-behaved curves that no algorithm can tell apart with at most gamma n^Delta rows (Theorem 4).
 
-    Up to gamma n^Delta both follow f(n) = c Delta (1 - 1/n), whose n^Delta is the given one. From there `flat`
-    gains nothing more. `rising` goes on as steeply as diminishing returns allow up to n^Delta, and gains Delta / N
-    a row after it. The curves return fractions, so that all of this holds exactly.
+    Up to gamma n^Delta rows both follow f(n) = c Delta (1 - 1/n), whose n^Delta is the given one. From there on `flat`
+    gains nothing, while `rising` goes on as steeply as diminishing returns allow up to n^Delta and then gains Delta / N
+    per row.
+
+    Parameters
+    ----------
+    N
+        Number of all training rows.
+    delta
+        Difference at N. It must be small enough for accuracies of at most 1.
+    n_delta
+        The n^Delta of the common part, at least 4 and less than N.
+
+    Returns
+    -------
+    Pair
+        The two curves, which return fractions, and the number of rows up to which they agree.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range. The message names the largest `delta` that works.
     """
     _check_delta(delta)
-    if not 4 <= whole(n_delta, "n_delta") < whole(N, "N"):  # noqa: PLR2004  # below 4, gamma n^Delta has no slope
+    if not 4 <= whole(n_delta, "n_delta") < whole(N, "N"):  # noqa: PLR2004  # below 4, there is no slope at gamma n^Delta
         raise InputError(f"`n_delta` must be at least 4 and less than N = {N}, got {n_delta}.")
-    # floor(gamma n) without rounding: gamma solves x^2 + x = 1
+    # floor(gamma n) in integers: gamma solves x^2 + x = 1
     alike = next(m for m in range(n_delta, 0, -1) if m * m + m * n_delta <= n_delta * n_delta)
     Delta = Fraction(delta)
     c_delta = Delta * n_delta * (n_delta - 1) / N
@@ -272,15 +361,15 @@ def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
         return flat(n) + steep * slope + max(n - n_delta, 0) * Delta / N
 
     if rising(N) > 1:
-        largest = float(Delta / rising(N)) * (1 - 1e-5)  # the shown digits must not be rounded up
+        largest = float(Delta / rising(N)) * (1 - 1e-5)  # so that the printed digits are not rounded up
         raise InputError(
             f"`delta` must be small enough for accuracies of at most 1, got {delta}. The largest is {largest:.6g}."
         )
-    return Pair(rising, flat, alike)  # type: ignore[arg-type]  # a Fraction computes as a float does, but exactly
+    return Pair(rising, flat, alike)  # type: ignore[arg-type]  # a Fraction supports the same arithmetic as a float
 
 
 def _r(ratio: Ratio) -> float:
-    return exact(ratio)  # type: ignore[return-value]  # a Fraction computes as a float does, but exactly
+    return exact(ratio)  # type: ignore[return-value]  # a Fraction supports the same arithmetic as a float
 
 
 def _check_rows(N: int) -> None:

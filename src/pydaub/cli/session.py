@@ -17,7 +17,7 @@ from pydaub.cli.app import complain, leave_on_termination
 from pydaub.cli.output import as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.formats.synthetic import PAPER_ROWS
-from pydaub.engines.processes import available_memory, check_limits, cores
+from pydaub.engines.registry import Where
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, portfolio
@@ -25,7 +25,7 @@ from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
 from pydaub.runs import saving
 from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
 from pydaub.runs.plan import Plan, Sizes, Wanted, check_scoring, default_scoring, plan
-from pydaub.runs.selection import ENGINES, Selection, Where, select
+from pydaub.runs.selection import Selection, select
 from pydaub.views.summary import counted
 from pydaub.views.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
 
@@ -53,35 +53,20 @@ class Options:
     json: bool = False
     quiet: bool = False
     dashboard: bool = False
-    engine: str = ENGINES[0]
+    engine: str = "processes"
     address: str | None = None
 
     def where(self, folder: Path) -> Where:
-        """Return where evaluations run; on a cluster the memory of this machine says nothing."""
-        if self.engine == ENGINES[0] and self.address is None:
-            return Where(self.workers, self.limits, folder)
-        jobs = None if self.jobs is None else self.workers
-        return Where(jobs, Limits(self.learner_timeout, self.learner_memory), folder, self.engine, self.address)
+        """Return where evaluations run, with a memory limit for each even if the user sets none."""
+        if self.jobs is not None and self.jobs < 1:
+            raise InputError(f"`--jobs` must be at least 1, got {self.jobs}.")
+        limits = Limits(self.learner_timeout, self.learner_memory)
+        return Where(self.jobs, limits, folder, self.engine, self.address).with_default_memory()
 
     @property
     def place(self) -> str:
         """Where it runs, in words."""
-        return "a Ray cluster" if self.engine == "ray" else counted(self.workers, "worker")
-
-    @property
-    def workers(self) -> int:
-        """How many processes."""
-        if self.jobs is not None and self.jobs < 1:
-            raise InputError(f"`--jobs` must be at least 1, got {self.jobs}.")
-        return cores() if self.jobs is None else self.jobs
-
-    @property
-    def limits(self) -> Limits:
-        """What each learner may use; by default, its share of most of the memory."""
-        memory = self.learner_memory
-        if memory is None and (available := available_memory()) is not None:
-            memory = int(0.8 * available) // self.workers
-        return Limits(self.learner_timeout, memory)
+        return self.where(Path()).description
 
 
 def start(request: Request, out: Path | None, options: Options) -> None:
@@ -204,13 +189,9 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
 
 def _check(request: Request, options: Options) -> None:
     """Refuse early what would fail later. Connects to a cluster before a folder is made."""
-    check_limits(options.limits)
-    if options.where(Path()).on_cluster:
-        from pydaub.engines.cluster.ray import connect  # imported only where it is wanted
-
-        connect(options.address, options.jobs)
-        if options.address == "local" and not options.quiet:
-            complain("Started a Ray of our own: on loopback only, protected by a token, without usage reports.")
+    note = options.where(Path()).connect()
+    if note and not options.quiet:
+        complain(note)
     if options.time_limit is not None and not options.time_limit > 0:
         raise InputError(f"`--time-limit` must be more than 0, got {options.time_limit}.")
     check_scoring(request.scoring)

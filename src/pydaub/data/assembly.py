@@ -1,13 +1,13 @@
-"""Rows and targets, once ordered and divided: the last step of every preparation."""
+"""The last step of every preparation: rows and targets are divided and put in order."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pydaub.data.formats.source import listed
+from pydaub.data.names import listed
 from pydaub.data.prepared import Part, Prepared
 from pydaub.data.schema import Schema
 from pydaub.data.split import Split, by_fraction, by_groups, by_time, shuffled
@@ -17,13 +17,11 @@ from pydaub.records import whole
 
 if TYPE_CHECKING:
     from pydaub.data.rows import Rows
-    from pydaub.data.schema import Column, Form, Task
-
-Array: TypeAlias = np.ndarray[Any, Any]
+    from pydaub.data.schema import Array, Column, Form, Task
 
 
 class Table(NamedTuple):
-    """Rows as they were given, with their targets and what else is known of each. Groups are codes."""
+    """Rows in their original order, with target, weights, group numbers and times."""
 
     rows: Rows
     y: pd.Series[Any]
@@ -33,7 +31,7 @@ class Table(NamedTuple):
 
 
 class About(NamedTuple):
-    """What is known of the data as a whole. `target` is its name among the columns, if it was one."""
+    """What is known about the data as a whole. `target` is the name of the target column, if it was a column."""
 
     form: Form
     columns: tuple[Column, ...] = ()
@@ -41,16 +39,16 @@ class About(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def assembled(  # noqa: PLR0913  # the border between what is given and how it is prepared
+def assembled(  # noqa: PLR0913  # both the data and how to prepare it
     table: Table, validation: Table | None, about: About, *, split: Split, task: Task | None, seed: int
 ) -> Prepared:
-    """Return the data in its final order, training and validation apart."""
+    """Return the data in its final order, divided into training and validation rows."""
     seed = whole(seed, "seed")
     if seed < 0:
         raise InputError(f"`seed` must not be negative, got {seed}.")
     rng = np.random.default_rng(seed)
     ys = [table.y] if validation is None else [table.y, validation.y]
-    # Both at once, so that classes have the same codes on both sides.
+    # Encoded together, so that classes have the same codes on both sides.
     target = encoded(pd.concat(ys, ignore_index=True), task, about.target or "y")
     present = np.flatnonzero(target.present[: len(table.y)])
     codes = target.numbers if target.task == "classification" else None
@@ -77,7 +75,7 @@ def assembled(  # noqa: PLR0913  # the border between what is given and how it i
 def _divided(
     table: Table, present: Array, codes: Array | None, split: Split, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return the places of training and validation rows among those that have a target."""
+    """Return the positions of training and validation rows among the rows that have a target."""
     size = len(present)
     timed = split.by_time or table.time is not None
     if split.none:
@@ -100,7 +98,7 @@ def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) ->
     if len(target.labels) and len(np.unique(target.numbers[train])) == 1:
         only = target.labels[target.numbers[train[0]]]
         raise InputError(
-            f"The training rows must have at least two classes, got only {only!r}. Divide them otherwise, "
+            f"The training rows must have at least two classes, got only {only!r}. Divide them differently, "
             "or give more rows."
         )
 

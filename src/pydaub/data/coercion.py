@@ -1,19 +1,19 @@
-"""Files and frames as learners were trained to see them: the same columns, of the same kinds, in the same form."""
+"""New data in the form that learners were trained on: the same columns, of the same kinds."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from pydaub.data.columns import FALSE, TRUE, is_number, parsed_dates
-from pydaub.data.formats.files import read
-from pydaub.data.formats.source import checked_names, listed
+from pydaub.data.formats import read
+from pydaub.data.names import checked_names, listed
 from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
-from pydaub.data.schema import Column
+from pydaub.data.schema import TEXTS, Column
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,15 +21,28 @@ if TYPE_CHECKING:
 
     from pydaub.data.schema import Form, Kind, Schema
 
-NUMBERS: Final[tuple[Kind, ...]] = ("numeric", "boolean")  # kinds that a matrix can hold
-TEXTS: Final[tuple[Kind, ...]] = ("categorical", "text")
-
 
 def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any:  # noqa: ANN401  # rows of any form
-    """Return new data as the learners of this schema were trained to see it.
+    """Convert new data to the form that the learners of a schema were trained on.
 
-    `source` is a file, a frame of pandas or polars, an array or a sparse matrix. Columns are picked by name where they
-    have names; others than those that were used are ignored. A frame comes back as one of pandas.
+    Parameters
+    ----------
+    schema
+        The schema of the training data.
+    source
+        A file, a frame of pandas or polars, an array or a sparse matrix. Columns are matched by name if they have
+        names; columns that were not used in training are ignored.
+    encoding
+        The encoding of a text file that is not UTF-8.
+
+    Returns
+    -------
+    An array, a sparse matrix or a pandas data frame, as `schema.form` says.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or holds values of another kind.
     """
     if isinstance(source, str | Path):
         source = read(source, encoding=encoding, text=text_names(schema.columns)).rows
@@ -47,9 +60,9 @@ def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any
 
 
 def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: str = "The data") -> Rows:
-    """Return the named columns of a frame, each as what its kind asks for.
+    """Return these columns of a frame, each converted to its kind.
 
-    A matrix is of 32-bit floats if every column fits them exactly, else of 64 bits.
+    A matrix has 32-bit floats if they represent every column exactly, otherwise 64-bit floats.
     """
     absent = [column.name for column in columns if column.name not in frame.columns]
     if absent:
@@ -70,7 +83,7 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
 
 
 def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
-    """Return a column as its kind asks for: floats, dates in microseconds, or text; and refuse what is none."""
+    """Convert a column to its kind: floats, dates in microseconds, or text; raise if a value does not fit."""
     values = values.reset_index(drop=True)
     if kind in TEXTS:
         return _as_text(values)
@@ -85,7 +98,7 @@ def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
 
 
 def refuse_infinite(rows: Rows, names: Sequence[str]) -> None:
-    """Raise where a column holds infinite values."""
+    """Raise if a column holds infinite values."""
     found = rows.infinite()
     if found:
         columns = ", ".join(f"{names[place] if names else f'x{place}'} ({count})" for place, count in found.items())
@@ -93,7 +106,7 @@ def refuse_infinite(rows: Rows, names: Sequence[str]) -> None:
 
 
 def text_names(columns: Iterable[Column]) -> list[str]:
-    """Return the columns that must be read as text even if a file holds nothing but numbers in them."""
+    """Return the columns to read as text even if all of their values look like numbers."""
     return [column.name for column in columns if column.kind in TEXTS]
 
 
@@ -123,7 +136,7 @@ def _as_booleans(values: pd.Series[Any], name: str) -> pd.Series[Any]:
 
 
 def _as_text(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return text, or categories that are text; of numbers, those that are whole without a point."""
+    """Return text, or categories that are text; whole numbers get no decimal point."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return values.cat.rename_categories([_text(category) for category in values.cat.categories])
     if isinstance(values.dtype, pd.StringDtype):
@@ -138,8 +151,8 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
-def _unnamed(schema: Schema, source: Any) -> pd.DataFrame:  # noqa: ANN401  # anything that numpy takes
-    """Return an array as a frame with the names of the columns that learners know."""
+def _unnamed(schema: Schema, source: Any) -> pd.DataFrame:  # noqa: ANN401  # anything that numpy accepts
+    """Return an array as a frame with the column names of the schema."""
     try:
         array = np.asarray(source)
     except ValueError as error:
@@ -150,7 +163,7 @@ def _unnamed(schema: Schema, source: Any) -> pd.DataFrame:  # noqa: ANN401  # an
 
 
 def _known(schema: Schema) -> tuple[Column, ...]:
-    """Return the columns of X; those of an array that were not looked at are numbers."""
+    """Return the columns of X; columns of an array that were not described are numeric."""
     if schema.form == "frame" and not schema.columns:
         raise InputError("`schema` must describe its columns, got none. Prepare the data with columns=True.")
     if schema.form == "matrix" and not schema.columns:
@@ -158,7 +171,7 @@ def _known(schema: Schema) -> tuple[Column, ...]:
     return schema.used
 
 
-def _resized(schema: Schema, source: Any) -> SparseRows:  # noqa: ANN401  # a matrix, or what is none
+def _resized(schema: Schema, source: Any) -> SparseRows:  # noqa: ANN401  # nonsense may be of any type
     if schema.form != "sparse":
         raise InputError(f"The data must have named columns, as in training, got a sparse matrix of {source.shape}.")
     if not sparse.issparse(source):

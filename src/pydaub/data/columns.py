@@ -1,4 +1,4 @@
-"""What is in a column? Its kind, found from its values, and whether a target is a class or a number."""
+"""The kinds of columns, inferred from their values, and whether a target is a class or a number."""
 
 from __future__ import annotations
 
@@ -8,51 +8,71 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from pydaub.data.formats.source import listed
-from pydaub.data.schema import KINDS, Column, Kind, Task
+from pydaub.data.names import listed
+from pydaub.data.schema import KINDS, LEFT_OUT, NUMBERS, Column
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pydaub.data.schema import Array, Form, Kind, Task
 
 TRUE: Final = ("true", "yes", "t", "y")
 FALSE: Final = ("false", "no", "f", "n")
 PAIRS: Final = tuple({true, false} for true, false in zip(TRUE, FALSE, strict=True))
 ISO_DATE: Final = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?"
 ID_NAME: Final = re.compile(r"(?:.*[_\W])?(?:[Ii]d|idx|index|uuid|guid|rowid|row_?num(?:ber)?)|.*[a-z]I[dD]", re.ASCII)
-FEW_ROWS: Final = 20  # of so few, all may differ by chance
+FEW_ROWS: Final = 20  # up to here, all values of a column may be distinct by coincidence
 NEARLY_ALL: Final = 0.95
-WORDS: Final = 3  # on average, from which on text is free
-LOOKED_AT: Final = 1000  # distinct texts, for the words in them
-TWO: Final = 2  # values are classes however few the rows
+WORDS: Final = 3  # on average, for free text
+SAMPLED_TEXTS: Final = 1000  # distinct texts in which words are counted
+TWO: Final = 2  # distinct values are classes, however few the rows
 MOST_CLASSES: Final = 50
-ROWS_A_CLASS: Final = 5
+ROWS_PER_CLASS: Final = 5
 
 
 def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) -> tuple[Column, ...]:
-    """Return what the columns of a frame are; `kinds` says otherwise for some.
+    """Infer the kinds of the columns of a frame.
 
-    The first rule that fits gives the kind:
+    The first rule that fits decides:
 
-    - constant: at most one distinct value, missing counting as one
-    - boolean: bools, the numbers 0 and 1, or two texts such as yes and no, true and false, t and f, y and n
-    - date: dates, or text of which every value is an ISO date
-    - identifier: whole numbers, none twice or missing, that run on without a gap in more than 20 rows, or in a column
-      named like an identifier; or text of which at least 95 % is distinct, in more than 20 rows, unless it is free
+    - constant: at most one distinct value, where missing counts as a value
+    - boolean: bools, the numbers 0 and 1, or a pair of texts: yes and no, true and false, t and f, y and n
+    - date: dates, or text in which every value is an ISO date
+    - identifier: distinct whole numbers, none missing, that have no gap in more than 20 rows or whose column is named
+      like an identifier; or text that is not free text, with at least 95 % distinct values in more than 20 rows
     - numeric: all other numbers
-    - text: at least three words on average, at least half of them distinct
+    - text: free text, with at least three words on average and at least half of the values distinct
     - categorical: all other text
 
+    Parameters
+    ----------
+    frame
+        The columns.
+    kinds
+        Kinds that override the inferred ones, by column name.
+
+    Returns
+    -------
+    One description per column, in order.
+
+    Raises
+    ------
+    InputError
+        If `kinds` names a column or a kind that does not exist.
+
+    Examples
+    --------
     >>> infer_columns(pd.DataFrame({"age": [31, 25, 31], "smokes": ["yes", "no", None]}))[1].kind
     'boolean'
     """
     given = dict(kinds or {})
-    checked_kinds(given, list(frame.columns))
+    check_kinds(given, list(frame.columns))
     return tuple(_column(str(name), frame[name], given.get(name)) for name in frame.columns)
 
 
-def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
-    """Refuse kinds that there are not, and those of columns that there are not."""
+def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
+    """Raise if a kind or its column does not exist."""
     unknown = [name for name in kinds if name not in names]
     if unknown:
         raise InputError(f"`kinds` must name columns of the data, got {listed(unknown)}. It has {listed(names)}.")
@@ -61,10 +81,23 @@ def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
             raise InputError(f"`kinds` must be among {', '.join(KINDS)}, got {kind!r} for {name!r}.")
 
 
-def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
-    """Return what the columns of a person's own frame are, by their types alone, all of them used.
+def form_of(columns: Sequence[Column]) -> tuple[Form, list[str]]:
+    """Return the form that these columns need, and a note for each kind of column that is left out."""
+    used = [column for column in columns if column.used]
+    if not used:
+        found = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "none"
+        raise InputError(f"The data must have a column to learn from, got {found}. Name a kind for one of them.")
+    notes = []
+    for kind in LEFT_OUT:
+        names = [column.name for column in columns if column.kind == kind]
+        notes += [f"Columns left out as {kind}: {listed(names)}."] if names else []
+    return "matrix" if all(column.kind in NUMBERS for column in used) else "frame", notes
 
-    No text is taken for a date or a boolean here, since nothing is converted: learners see the frame as it is.
+
+def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
+    """Describe the columns of a user's own frame by their types alone; all of them are used.
+
+    Text is never taken for a date or a boolean, because nothing is converted: learners see the frame as it is.
     """
     columns = []
     for name in frame.columns:
@@ -75,29 +108,43 @@ def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def infer_task(y: Any) -> Task:  # noqa: ANN401  # whatever holds a column of labels
-    """Return whether a target is a class or a number.
+def infer_task(y: Any) -> Task:  # noqa: ANN401  # a column of any library
+    """Infer whether a target is a class or a number.
 
     Text, bools, dates and categories are classes. Numbers with fractions are a regression. Whole numbers are classes
-    where there are two of them, or at most 50 with at least 5 rows each on average; else a regression.
+    if there are two distinct ones, or at most 50 with at least 5 rows each on average; otherwise they are a regression.
 
+    Parameters
+    ----------
+    y
+        The target: a list, an array, or a series of pandas or polars.
+
+    Returns
+    -------
+    `classification` or `regression`.
+
+    Examples
+    --------
     >>> infer_task(["a", "b"]), infer_task([0.5, 1.5, 2.0]), infer_task([1, 2, 3] * 5), infer_task(range(100))
     ('classification', 'regression', 'classification', 'regression')
     """
     values = series(y, "y").dropna().infer_objects()
-    if not is_number(values):
+    return task_of(values.drop_duplicates() if is_number(values) else values, len(values))
+
+
+def task_of(distinct: pd.Series[Any], rows: int) -> Task:
+    """Infer the task from the distinct values of a target and the number of rows that have one."""
+    if not is_number(distinct):
         return "classification"
-    numbers = values.to_numpy(dtype=float)
-    if not _whole(numbers):
+    if not is_whole(distinct.to_numpy(dtype=float)):
         return "regression"
-    distinct = len(np.unique(numbers))
-    few = distinct <= MOST_CLASSES and len(numbers) >= ROWS_A_CLASS * distinct
-    return "classification" if few or distinct <= TWO else "regression"
+    few = len(distinct) <= MOST_CLASSES and rows >= ROWS_PER_CLASS * len(distinct)
+    return "classification" if few or len(distinct) <= TWO else "regression"
 
 
-def series(values: Any, name: str) -> pd.Series[Any]:  # noqa: ANN401  # whatever holds one column
+def series(values: Any, name: str) -> pd.Series[Any]:  # noqa: ANN401  # a column of any library
     """Return one column of any library as a pandas series with a plain index."""
-    if type(values).__module__.partition(".")[0] == "polars":
+    if is_polars(values):
         values = values.to_pandas()
     if not isinstance(values, pd.Series | pd.Categorical | pd.Index):
         array = values.to_numpy() if isinstance(values, pd.DataFrame) else _array(values, name)
@@ -109,18 +156,29 @@ def series(values: Any, name: str) -> pd.Series[Any]:  # noqa: ANN401  # whateve
     return pd.Series(values).reset_index(drop=True)
 
 
+def is_polars(values: object) -> bool:
+    """Whether this is an object of polars, which need not be installed."""
+    return type(values).__module__.partition(".")[0] == "polars"
+
+
 def is_number(values: pd.Series[Any]) -> bool:
-    """Whether a column holds numbers, bools not being any."""
+    """Whether a column holds numbers; bools are not numbers."""
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 
 def is_date(values: pd.Series[Any]) -> bool:
-    """Whether a column holds dates that are known to be such."""
+    """Whether a column has a date type."""
     return pd.api.types.is_datetime64_any_dtype(values.dtype)
 
 
+def is_whole(numbers: Array) -> bool:
+    """Whether all numbers are whole."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.issubdtype(numbers.dtype, np.integer) or np.all(np.floor(numbers) == numbers))
+
+
 def parsed_dates(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return dates of any type or ISO text as microseconds without a zone; raises ValueError where one is none."""
+    """Return dates of any type, or ISO text, in microseconds without a time zone; raise ValueError for other values."""
     if is_number(values) or pd.api.types.is_bool_dtype(values.dtype):
         raise ValueError(f"{values.dropna().iloc[0]!r} is a number")
     dates = values if is_date(values) else pd.to_datetime(values.astype(object), format="ISO8601", utc=True)
@@ -129,8 +187,8 @@ def parsed_dates(values: pd.Series[Any]) -> pd.Series[Any]:
     return dates.astype("datetime64[us]")
 
 
-def group_codes(values: pd.Series[Any], name: str) -> np.ndarray[Any, Any]:
-    """Return a number for each group."""
+def group_codes(values: pd.Series[Any], name: str) -> Array:
+    """Return the number of each row's group."""
     try:
         codes, _ = pd.factorize(values)
     except TypeError as error:
@@ -139,8 +197,8 @@ def group_codes(values: pd.Series[Any], name: str) -> np.ndarray[Any, Any]:
     return codes.astype(np.int64)
 
 
-def times(values: pd.Series[Any], name: str) -> np.ndarray[Any, Any]:
-    """Return dates or numbers as numbers that can be sorted."""
+def times(values: pd.Series[Any], name: str) -> Array:
+    """Return dates or numbers as numbers to sort by."""
     _refuse_missing(values.isna().to_numpy(), name)
     if is_number(values):
         return values.to_numpy(dtype=float)
@@ -150,21 +208,20 @@ def times(values: pd.Series[Any], name: str) -> np.ndarray[Any, Any]:
         raise InputError(f"`{name}` must be ISO dates such as 2016-02-12, or numbers, got: {error}.") from None
 
 
-def _refuse_missing(missing: np.ndarray[Any, Any], name: str) -> None:
+def _refuse_missing(missing: Array, name: str) -> None:
     if missing.any():
         raise InputError(
             f"`{name}` must have a value in every row, got {int(missing.sum())} without. Remove these rows."
         )
 
 
-def _array(values: Any, name: str) -> np.ndarray[Any, Any]:  # noqa: ANN401  # as above
+def _array(values: Any, name: str) -> Array:  # noqa: ANN401  # a column of any library
     try:
         if isinstance(values, np.ndarray):
             return values
         held = list(values)
-        plain = {type(value) for value in held}
-        # numpy would make text of numbers that stand beside text
-        return np.asarray(held) if len(plain) == 1 else pd.Series(held).to_numpy()
+        one_type = len({type(value) for value in held}) == 1
+        return np.asarray(held) if one_type else pd.Series(held).to_numpy()  # numpy converts mixed values to text
     except (TypeError, ValueError) as error:
         raise InputError(f"`{name}` must be one column of values, got {type(values).__name__}: {error}.") from None
 
@@ -177,14 +234,10 @@ def _column(name: str, values: pd.Series[Any], given: Kind | None) -> Column:
         kind = given
     elif distinct + bool(missing) <= 1:
         kind = "constant"
-    elif pd.api.types.is_bool_dtype(values.dtype):
-        kind = "boolean"
-    elif is_date(values):
-        kind = "date"
     elif is_number(values):
         kind = _number_kind(name, present, distinct, missing)
     else:
-        kind = _text_kind(present.astype(object), distinct)
+        kind = _type_kind(values) or _text_kind(present.astype(object), distinct)
     return Column(name, kind, missing, distinct)
 
 
@@ -193,7 +246,7 @@ def _number_kind(name: str, present: pd.Series[Any], distinct: int, missing: int
     low, high = numbers.min(), numbers.max()
     if distinct == 2 and low == 0 and high == 1:  # noqa: PLR2004  # 0 and 1
         return "boolean"
-    if distinct == len(numbers) and not missing and _whole(numbers):
+    if distinct == len(numbers) and not missing and is_whole(numbers):
         gapless = len(numbers) > FEW_ROWS and float(high) - float(low) + 1 == len(numbers)
         if gapless or ID_NAME.fullmatch(name if not name.isupper() else name.lower()):
             return "identifier"
@@ -202,7 +255,7 @@ def _number_kind(name: str, present: pd.Series[Any], distinct: int, missing: int
 
 def _text_kind(present: pd.Series[Any], distinct: int) -> Kind:
     texts = pd.Series(present.unique()).astype("str")
-    if {text.strip().lower() for text in texts.iloc[:LOOKED_AT]} in PAIRS:
+    if {text.strip().lower() for text in texts.iloc[:SAMPLED_TEXTS]} in PAIRS:
         return "boolean"
     if texts.str.fullmatch(ISO_DATE).all():
         try:
@@ -210,20 +263,26 @@ def _text_kind(present: pd.Series[Any], distinct: int) -> Kind:
         except ValueError:
             return "categorical"
         return "date"
-    words = texts.iloc[:LOOKED_AT].str.split().str.len().mean()
+    words = texts.iloc[:SAMPLED_TEXTS].str.split().str.len().mean()
     if words >= WORDS and 2 * distinct >= len(present):
         return "text"
     nearly_all = len(present) > FEW_ROWS and distinct >= NEARLY_ALL * len(present)
     return "identifier" if nearly_all else "categorical"
 
 
-def _given_kind(values: pd.Series[Any]) -> Kind:
+def _type_kind(values: pd.Series[Any]) -> Kind | None:
+    """Return the kind of a column whose type says it."""
     if pd.api.types.is_bool_dtype(values.dtype):
         return "boolean"
     if is_date(values):
         return "date"
-    if is_number(values):
-        return "numeric"
+    return "numeric" if is_number(values) else None
+
+
+def _given_kind(values: pd.Series[Any]) -> Kind:
+    kind = _type_kind(values)
+    if kind is not None:
+        return kind
     present = values.dropna()
     if isinstance(values.dtype, pd.CategoricalDtype) or present.empty:
         return "categorical"
@@ -233,8 +292,3 @@ def _given_kind(values: pd.Series[Any]) -> Kind:
 def _is_text(values: pd.Series[Any]) -> bool:
     held = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else values.dropna().unique()
     return all(isinstance(value, str) for value in held)
-
-
-def _whole(numbers: np.ndarray[Any, Any]) -> bool:
-    with np.errstate(invalid="ignore"):
-        return bool(np.issubdtype(numbers.dtype, np.integer) or np.all(np.floor(numbers) == numbers))

@@ -1,41 +1,37 @@
-"""From a file to data that is ready for learners."""
+"""Files, prepared for learners."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from pydaub.data.assembly import About, Table, assembled
-from pydaub.data.coercion import NUMBERS, TEXTS, laid_out, refuse_infinite, text_names
-from pydaub.data.columns import group_codes, infer_columns, times
-from pydaub.data.formats.files import read
-from pydaub.data.formats.source import listed
+from pydaub.data.coercion import laid_out, refuse_infinite, text_names
+from pydaub.data.columns import form_of, group_codes, infer_columns, times
+from pydaub.data.formats import read
+from pydaub.data.names import listed
 from pydaub.data.prepared import ABOUT, Prepared
 from pydaub.data.rows import SparseRows
-from pydaub.data.schema import LEFT_OUT
-from pydaub.data.split import Split
+from pydaub.data.schema import TEXTS
+from pydaub.data.split import DEFAULT_SPLIT
 from pydaub.data.target import whole_labels
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pydaub.data.formats.source import Source
+    from pydaub.data.formats import Source
     from pydaub.data.schema import Kind, Task
-
-Array: TypeAlias = np.ndarray[Any, Any]
-
-DEFAULT: Final = Split()
+    from pydaub.data.split import Split
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The columns that are no features, by what they are for."""
+    """The columns that are not features, by their role."""
 
     target: str | None
     group: str | None
@@ -43,17 +39,17 @@ class Roles:
     drop: tuple[str, ...]
 
     def named(self) -> list[tuple[str, str]]:
-        """Return the roles that are taken, each with its column."""
+        """Return each role that is taken, with its column."""
         single = {"target": self.target, "group": self.group, "time": self.time}
         return [(role, name) for role, name in single.items() if name is not None] + [("drop", n) for n in self.drop]
 
 
-def load(  # noqa: PLR0913  # what the command line offers
+def load(  # noqa: PLR0913  # the options of the command line
     source: str | Path,
     target: str | None,
     *,
     validation: str | Path | None = None,
-    split: Split = DEFAULT,
+    split: Split = DEFAULT_SPLIT,
     group: str | None = None,
     time: str | None = None,
     drop: Sequence[str] = (),
@@ -62,13 +58,48 @@ def load(  # noqa: PLR0913  # what the command line offers
     seed: int = 0,
     encoding: str | None = None,
 ) -> Prepared:
-    """Return a file (or `openml:ID`) as data that is ready for learners.
+    """Read a file or a named data set and prepare it for learners.
 
-    `target` names the column to learn; None takes the one that the source itself declares. Validation rows come from
-    the file `validation`, or are set apart as `split` says. Rows of one `group` stay on one side; with a `time`
-    column the latest rows are those for validation. Neither of the two is a feature, nor are the columns in `drop`.
-    `kinds` says what some columns are where they would be taken for something else. If all that is left are numbers
-    and booleans, the form is a matrix, else a frame.
+    If all features are numeric or boolean, the form is a matrix, otherwise a frame.
+
+    Parameters
+    ----------
+    source
+        The path of a file, `openml:ID`, `openml:NAME`, `parity`, or a folder of prepared data.
+    target
+        The column to predict. None takes the one that the source itself declares.
+    validation
+        A file with the validation rows. If None, they are split off as `split` says.
+    split
+        How validation rows are chosen.
+    group
+        A column of groups, which are never divided between training and validation. Not a feature.
+    time
+        A column of times; the latest rows become validation rows. Not a feature.
+    drop
+        Columns to leave out.
+    kinds
+        Kinds that override the inferred ones, by column name.
+    task
+        Classification or regression. If None, it is inferred from the target.
+    seed
+        The seed of the order and the split.
+    encoding
+        The encoding of a text file that is not UTF-8.
+
+    Returns
+    -------
+    The rows in their final order, divided into training and validation.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or the options do not fit it.
+
+    Examples
+    --------
+    >>> load("parity:1000", None).full_size
+    700
     """
     if isinstance(drop, str):
         raise InputError(f"`drop` must be a list of column names, got {drop!r}.")
@@ -92,7 +123,7 @@ def load(  # noqa: PLR0913  # what the command line offers
 
 
 def is_prepared(source: str | Path) -> bool:
-    """Whether this is a folder that `pydaub prepare` or a run has laid down."""
+    """Whether this is a folder of prepared data, written by `pydaub prepare` or by a run."""
     return isinstance(source, str | Path) and (Path(source) / ABOUT).is_file()
 
 
@@ -103,18 +134,18 @@ def _opened(folder: Path, target: str | None, settled: Mapping[str, Any]) -> Pre
     given = [name for name, value in settled.items() if value]
     if given:
         raise InputError(
-            f"`{given[0]}` must be given when data is prepared, not for {folder}, which was. Leave it out."
+            f"`{given[0]}` must be given when data is prepared, got it for {folder}, which is prepared. Leave it out."
         )
     return data
 
 
 def _checked_roles(source: Source, roles: Roles) -> Roles:
-    """Return the roles with the target that the source declares if none was named, each a column of the data."""
+    """Return the roles, with the target that the source declares if none was named; raise if one is not a column."""
     columns = list(source.rows.columns)
     if roles.target is None:
         if source.label is None:
             raise InputError(f"`target` must be named for {source.name}, got none. It has {listed(columns, 20)}.")
-        roles = Roles(source.label, roles.group, roles.time, roles.drop)
+        roles = replace(roles, target=source.label)
     taken: dict[str, str] = {}
     for role, name in roles.named():
         if name not in columns:
@@ -128,22 +159,12 @@ def _checked_roles(source: Source, roles: Roles) -> Roles:
 
 
 def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) -> About:
-    """Return what the features are, with a note on each column that is none."""
+    """Describe the features, with a note for each column that is not one."""
     columns = infer_columns(frame.drop(columns=[name for _, name in roles.named()]), kinds)
-    used = [column for column in columns if column.used]
-    if not used:
-        found = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "none"
-        raise InputError(f"The data must have a column to learn from, got {found}. Name a kind for one of them.")
-    notes = [
-        f"Column {name!r} divides the rows and is no feature."
-        for role, name in roles.named()
-        if role in {"group", "time"}
-    ]
-    for kind in LEFT_OUT:
-        names = [column.name for column in columns if column.kind == kind]
-        notes += [f"Columns left out as {kind}: {listed(names)}."] if names else []
-    form = "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
-    return About(form, columns, roles.target, tuple(notes))  # type: ignore[arg-type]  # one of two forms
+    form, left_out = form_of(columns)
+    dividing = [name for role, name in roles.named() if role in {"group", "time"}]
+    notes = [f"Column {name!r} divides the rows and is not a feature." for name in dividing]
+    return About(form, columns, roles.target, (*notes, *left_out))
 
 
 def _table(frame: pd.DataFrame, about: About, roles: Roles, where: str) -> Table:
@@ -156,7 +177,7 @@ def _table(frame: pd.DataFrame, about: About, roles: Roles, where: str) -> Table
 
 
 def _validation(path: str | Path, encoding: str | None, frame: pd.DataFrame, about: About) -> Table:
-    """Return the rows of the validation file, read as the training rows were."""
+    """Read the validation file in the same way as the training file."""
     target = str(about.target)
     text = [*text_names(about.columns), *([target] if pd.api.types.is_string_dtype(frame[target].dtype) else [])]
     other = read(path, encoding=encoding, text=text).rows

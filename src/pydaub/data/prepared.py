@@ -1,4 +1,4 @@
-"""Data that is ready for learners: rows in their final order, training and validation, in memory or mapped."""
+"""Data that is ready for learners: rows in their final order, divided, in memory or memory-mapped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -18,15 +18,19 @@ from pydaub.data.target import CODED, labels_from_json, labels_to_json
 from pydaub.errors import InputError
 from pydaub.records import whole
 
-Array: TypeAlias = np.ndarray[Any, Any]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydaub.data.schema import Array
 
 FORMAT: Final = 1
 ABOUT: Final = "prepared.json"
+SIDES: Final = ("train", "valid")
 VALUES: Final = ("target", "weights", "groups")
 
 
 class Sample(NamedTuple):
-    """Rows for a learner: their features, targets, and weights and groups where there are any."""
+    """Rows for a learner: features, targets, and weights and groups if there are any."""
 
     X: Any
     y: Array
@@ -35,7 +39,7 @@ class Sample(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One side of the data: all training rows, or all validation rows. `target` holds codes of text and dates."""
+    """All training rows, or all validation rows. Text and dates are stored as codes in `target`."""
 
     rows: Rows
     target: Array
@@ -43,19 +47,34 @@ class Part(NamedTuple):
     groups: Array | None = None
 
     def lock(self) -> None:
-        """Let no learner write to what others are trained and scored on; what is mapped cannot be written anyhow."""
-        arrays = () if isinstance(self.rows, FrameRows) else self.rows.parts()  # a table cannot be written, only read
+        """Make all arrays read-only, so that no learner can change what others are trained and scored on."""
+        arrays = () if isinstance(self.rows, FrameRows) else self.rows.parts()  # Arrow tables are immutable
         for values in (*arrays, *self[1:]):
             if isinstance(values, np.ndarray):
                 values.flags.writeable = False
 
 
 class Prepared:
-    """A data set, ordered and divided once, of which every beginning is a fair sample.
+    """A data set in a fixed random order, in which every prefix of the training rows is a fair sample.
 
-    `notes` are sentences for the person who gave it. It is made by `load` and `prepare`; `save` lays it down in a
-    folder from which any number of processes `open` it without copying it.
+    `load` and `prepare` create it. `save` writes it to a folder, which any number of processes can `open` without
+    copying the rows.
 
+    Attributes
+    ----------
+    schema
+        What the rows look like.
+    notes
+        Sentences for the user, for example about columns that were left out.
+    full_size
+        The number of training rows.
+    valid_size
+        The number of validation rows.
+    folder
+        The folder from which the rows are memory-mapped; None if they are in memory.
+
+    Examples
+    --------
     >>> from pydaub.data import prepare
     >>> data = prepare([[1.0], [2.0], [3.0], [4.0], [5.0]] * 4, ["a", "b", "a", "b", "a"] * 4)
     >>> data.full_size, data.valid_size, data.schema.classes
@@ -64,28 +83,26 @@ class Prepared:
     (5, 1)
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  # made in two places, by code that has all of these
+    def __init__(  # noqa: PLR0913, PLR0917  # called only in this package, where all of these are at hand
         self, schema: Schema, labels: Array, train: Part, valid: Part, notes: tuple[str, ...], fingerprint: str = ""
     ) -> None:
         self.schema = schema
         self.notes = notes
         self.full_size = len(train.rows)
         self.valid_size = len(valid.rows)
+        self.folder: Path | None = None
         self._labels = labels
-        for part in (train, valid):
-            part.lock()
         self._train = train
         self._valid = valid
         self._fingerprint = fingerprint
-        self.folder: Path | None = None  # from which it is mapped
+        for part in (train, valid):
+            part.lock()
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal data, split and seed, in any process; found on first use."""
+        """A digest that is equal for equal data, split and seed, in every process; computed on first use."""
         if not self._fingerprint:
-            digest = hashlib.blake2b(digest_size=16)
-            about = {"format": FORMAT, "schema": self.schema.to_json(), "labels": labels_to_json(self._labels)}
-            digest.update(json.dumps(about, sort_keys=True).encode())
+            digest = described(self.schema, self._labels)
             for part in (self._train, self._valid):
                 for value in (*part.rows.parts(), *part[1:]):
                     _feed(digest, value)
@@ -104,26 +121,29 @@ class Prepared:
         return self._sample(self._valid, self.valid_size)
 
     def save(self, folder: Path) -> None:
-        """Lay everything down in a new folder, which is there completely or not at all."""
+        """Write everything to a new folder, atomically."""
         folder = Path(folder)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"`folder` must be new or empty, got {folder}. Name another one.")
         temporary = folder.with_name(f".{folder.name}.{uuid4().hex}")
+        sides = dict(zip(SIDES, (self._train, self._valid), strict=True))
+        held = {side: [name for name in VALUES if getattr(part, name) is not None] for side, part in sides.items()}
         try:
             temporary.mkdir(parents=True)
-            self._write(temporary)
-            for file in [*temporary.iterdir(), temporary]:
-                sync(file)
-            temporary.rename(folder)
-            sync(folder.parent)
+            for side, part in sides.items():
+                part.rows.write(temporary / f"{side}.rows")
+                for name in held[side]:
+                    np.save(temporary / f"{side}.{name}.npy", getattr(part, name))
+            about = {**held, "notes": self.notes, "fingerprint": self.fingerprint}
+            publish(temporary, folder, {**description(self.schema, self._labels), **about})
         except OSError as error:
             raise InputError(f"`folder` must be one that can be written, got {folder}: {error.strerror}.") from None
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)  # there only if something went wrong
+            shutil.rmtree(temporary, ignore_errors=True)  # it still exists only after an error
 
     @classmethod
     def open(cls, folder: Path) -> Prepared:
-        """Return what `save` laid down, mapped: rows are read when they are used, and shared by all who use them."""
+        """Memory-map what `save` wrote: rows are read when they are used, and shared between processes."""
         folder = Path(folder)
         try:
             about = json.loads((folder / ABOUT).read_bytes())
@@ -131,7 +151,7 @@ class Prepared:
                 raise InputError(f"{folder} must be of format {FORMAT}, got {about['format']}. Prepare the data again.")
             labels = labels_from_json(about["labels"])
             schema = Schema.from_json(about["schema"], tuple(labels.tolist()))
-            train, valid = (_mapped(folder / side, schema, about[side]) for side in ("train", "valid"))
+            train, valid = (_mapped(folder / side, schema, about[side]) for side in SIDES)
             opened = cls(schema, labels, train, valid, tuple(about["notes"]), about["fingerprint"])
             opened.folder = folder.resolve()
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -146,22 +166,24 @@ class Prepared:
         y = self._labels[target] if self._labels.dtype.kind in CODED else target
         return Sample(part.rows.first(size), y, weights, groups)
 
-    def _write(self, folder: Path) -> None:
-        sides = {"train": self._train, "valid": self._valid}
-        held = {side: [name for name in VALUES if getattr(part, name) is not None] for side, part in sides.items()}
-        about = {
-            "format": FORMAT,
-            "schema": self.schema.to_json(),
-            "labels": labels_to_json(self._labels),
-            "notes": self.notes,
-            "fingerprint": self.fingerprint,
-            **held,
-        }
-        for side, part in sides.items():
-            part.rows.write(folder / f"{side}.rows")
-            for name in held[side]:
-                np.save(folder / f"{side}.{name}.npy", getattr(part, name))
-        (folder / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
+
+def description(schema: Schema, labels: Array) -> dict[str, Any]:
+    """Return what the file `prepared.json` says about the schema."""
+    return {"format": FORMAT, "schema": schema.to_json(), "labels": labels_to_json(labels)}
+
+
+def described(schema: Schema, labels: Array) -> hashlib.blake2b:
+    """Return a digest that begins with the description of the schema."""
+    return hashlib.blake2b(json.dumps(description(schema, labels), sort_keys=True).encode(), digest_size=16)
+
+
+def publish(temporary: Path, folder: Path, about: Mapping[str, Any]) -> None:
+    """Write the description of the data in `temporary`, then rename it to `folder`; both survive a power cut."""
+    (temporary / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
+    for file in [*temporary.iterdir(), temporary]:
+        sync(file)
+    temporary.rename(folder)
+    sync(folder.parent)
 
 
 def _mapped(stem: Path, schema: Schema, names: list[str]) -> Part:
@@ -172,8 +194,8 @@ def _mapped(stem: Path, schema: Schema, names: list[str]) -> Part:
     return Part(rows, **{name: mapped(path(name)) for name in names})
 
 
-def _feed(digest: Any, value: bytes | Array | None) -> None:  # noqa: ANN401  # hashlib names no type
-    """Add a value together with its type and shape, so that no two data sets run together into the same bytes."""
+def _feed(digest: hashlib.blake2b, value: bytes | Array | None) -> None:
+    """Add a value with its type and shape, so that different data sets never give the same bytes."""
     if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype.str} {value.shape} ".encode())
         digest.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
@@ -182,7 +204,7 @@ def _feed(digest: Any, value: bytes | Array | None) -> None:  # noqa: ANN401  # 
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk."""
+    """Flush a file, or the entries of a folder, to the disk."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)
@@ -191,7 +213,7 @@ def sync(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file that is there as a whole or not at all; if `durable`, also after the power was cut."""
+    """Write a file atomically; if `durable`, it also survives a power cut."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_bytes(content)
     if durable:

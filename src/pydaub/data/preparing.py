@@ -1,8 +1,8 @@
-"""From Python's own arrays and frames to data that is ready for learners."""
+"""Arrays and data frames, prepared for learners."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,28 +10,25 @@ from scipy import sparse
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import refuse_infinite
-from pydaub.data.columns import given_columns, group_codes, series, times
-from pydaub.data.formats.source import checked_names, listed
+from pydaub.data.columns import given_columns, group_codes, is_polars, series, times
+from pydaub.data.names import checked_names, listed
 from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
 from pydaub.data.schema import Column
-from pydaub.data.split import Split
+from pydaub.data.split import DEFAULT_SPLIT
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from pydaub.data.prepared import Prepared
-    from pydaub.data.schema import Form, Task
-
-Array: TypeAlias = np.ndarray[Any, Any]
-
-DEFAULT: Final = Split()
+    from pydaub.data.schema import Array, Form, Task
+    from pydaub.data.split import Split
 
 
-def prepare(  # noqa: PLR0913  # what the estimator offers
+def prepare(  # noqa: PLR0913  # the options of the estimator
     X: Any,  # noqa: ANN401  # scikit-learn's name for features of any library
     y: Any,  # noqa: ANN401  # labels of any library
     *,
     validation: tuple[Any, Any] | None = None,
-    split: Split = DEFAULT,
+    split: Split = DEFAULT_SPLIT,
     sample_weight: Any = None,  # noqa: ANN401  # numbers of any library
     groups: Any = None,  # noqa: ANN401  # labels of any library
     time: Any = None,  # noqa: ANN401  # dates or numbers of any library
@@ -39,11 +36,45 @@ def prepare(  # noqa: PLR0913  # what the estimator offers
     seed: int = 0,
     columns: bool = True,
 ) -> Prepared:
-    """Return arrays, sparse matrices or frames of pandas or polars as data that is ready for learners.
+    """Prepare arrays, sparse matrices, or frames of pandas or polars for learners.
 
-    X keeps its kind, and all of its columns. An array of numbers keeps its type; one of objects becomes an array of
-    floats if these are numbers, else a frame. The names of a frame's columns become text. `columns=False` leaves
-    them undescribed, which is quicker.
+    Parameters
+    ----------
+    X
+        The features. All columns are kept. An array of numbers keeps its type; an array of objects becomes an array of
+        floats if all of them are numbers, and otherwise a frame. The column names of a frame become text.
+    y
+        The target; rows in which it is missing are left out.
+    validation
+        Validation rows as a pair of X and y. If None, they are split off as `split` says.
+    split
+        How validation rows are chosen.
+    sample_weight
+        The weight of each row.
+    groups
+        The group of each row; rows of one group are never divided between training and validation.
+    time
+        The time of each row; the latest rows become validation rows.
+    task
+        Classification or regression. If None, it is inferred from the target.
+    seed
+        The seed of the order and the split.
+    columns
+        Whether to describe the columns in the schema; False is faster.
+
+    Returns
+    -------
+    The rows in their final order, divided into training and validation.
+
+    Raises
+    ------
+    InputError
+        If the data cannot be used.
+
+    Examples
+    --------
+    >>> prepare([[1.0], [2.0], [3.0], [4.0], [5.0]] * 4, ["a", "b", "a", "b", "a"] * 4).full_size
+    14
     """
     rows, form = _rows(X, "X")
     table = Table(rows, _as_long(series(y, "y"), rows, "y"))
@@ -58,15 +89,15 @@ def prepare(  # noqa: PLR0913  # what the estimator offers
     return assembled(table, other, about, split=split, task=task, seed=seed)
 
 
-def _rows(X: Any, name: str) -> tuple[Rows, Form]:  # noqa: ANN401  # as above
-    """Return features of any library in the form that fits them."""
+def _rows(X: Any, name: str) -> tuple[Rows, Form]:  # noqa: ANN401  # features of any library
+    """Return features of any library as rows, with their form."""
     rows: Rows
     form: Form
     if sparse.issparse(X):
         if X.dtype.kind not in "biuf":
             raise InputError(f"`{name}` must hold numbers, got a sparse matrix of {X.dtype}.")
         rows, form = SparseRows.of(X), "sparse"
-    elif isinstance(X, pd.DataFrame) or type(X).__module__.partition(".")[0] == "polars":
+    elif isinstance(X, pd.DataFrame) or is_polars(X):
         rows, form = _frame_rows(X, name), "frame"
     else:
         array = _array(X, name)
@@ -88,9 +119,9 @@ def _frame_rows(frame: Any, name: str) -> FrameRows:  # noqa: ANN401  # a frame 
     return FrameRows.of(frame, name)
 
 
-def _array(X: Any, name: str) -> Array:  # noqa: ANN401  # as above
+def _array(X: Any, name: str) -> Array:  # noqa: ANN401  # features of any library
     if np.ma.isMaskedArray(X):
-        X = np.ma.filled(X.astype(float), np.nan)  # as above
+        X = np.ma.filled(X.astype(float), np.nan)
     try:
         array = np.asarray(X)
         if array.dtype.kind == "O" and array.ndim == 2:  # noqa: PLR2004  # rows and columns
@@ -105,7 +136,7 @@ def _array(X: Any, name: str) -> Array:  # noqa: ANN401  # as above
 
 
 def _floats(array: Array) -> Array:
-    """Return an array of objects as floats if these are numbers, else as it is."""
+    """Return an array of objects as floats if all of them are numbers, otherwise unchanged."""
     if any(isinstance(value, str | bytes) for value in array.flat):
         return array
     try:
@@ -150,7 +181,7 @@ def _validation(validation: Any, table: Table, form: Form) -> Table:  # noqa: AN
 
 
 def _columns(rows: Rows) -> tuple[Column, ...]:
-    """Return what columns there are, all of them used."""
+    """Describe the columns; all of them are used."""
     if isinstance(rows, FrameRows):
         return given_columns(rows.table.to_pandas(date_as_object=False, split_blocks=True))
     if isinstance(rows, MatrixRows):

@@ -1,9 +1,9 @@
-"""The features of all rows in the form that learners see: in memory, or mapped from files."""
+"""The features of all rows in the form that learners see, in memory or memory-mapped from files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pydaub.data.schema import Form
+    from pydaub.data.schema import Array, Form
 
-Array: TypeAlias = np.ndarray[Any, Any]
-
-BLOCK: Final = 1 << 22  # cells looked at in one go, so that looking takes little memory
-LIBRARY: Final = b"pydaub.library"  # which data frames a table is given out as
+BLOCK: Final = 1 << 22  # cells checked at a time, to save memory
+LIBRARY: Final = b"pydaub.library"  # metadata key: the library whose frames learners get
 
 
 class Rows(Protocol):
-    """What each form can do."""
+    """The rows of one form."""
 
     def __len__(self) -> int: ...
 
@@ -35,28 +33,28 @@ class Rows(Protocol):
         """The number of columns."""
 
     def first(self, size: int) -> Any:  # noqa: ANN401  # an array, a matrix or a frame
-        """Return the first `size` rows, copying no more than these."""
+        """Return the first `size` rows, without copying any others."""
 
     def take(self, rows: Array) -> Self:
-        """Return these rows, in this order."""
+        """Return the rows at these positions, in this order."""
 
     def infinite(self) -> dict[int, int]:
-        """Return the columns that hold infinite values, with their number."""
+        """Return the number of infinite values by column, for columns that have any."""
 
     def parts(self) -> Iterator[bytes | Array]:
-        """Yield all that the rows consist of, for a fingerprint."""
+        """Yield the content of the rows, for a fingerprint."""
 
     def write(self, stem: Path) -> None:
         """Write files whose names begin with `stem`."""
 
     @classmethod
     def mapped(cls, stem: Path, features: int) -> Self:
-        """Return what `write` wrote, mapped."""
+        """Memory-map the files that `write` wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRows:
-    """A numeric array, row after row."""
+    """A numeric array in row-major order."""
 
     array: Array
 
@@ -73,26 +71,22 @@ class MatrixRows:
         return self.array[:size]
 
     def take(self, rows: Array) -> MatrixRows:
-        """Return these rows, in this order."""
+        """Return the rows at these positions, in this order."""
         return MatrixRows(np.ascontiguousarray(self.array[rows]))
 
     def infinite(self) -> dict[int, int]:
-        """Return the columns that hold infinite values, with their number."""
-        if self.array.dtype.kind != "f":
-            return {}
+        """Return the number of infinite values by column, for columns that have any."""
         with np.errstate(all="ignore"):
-            if np.isfinite(self.array.sum()):
+            if np.isfinite(self.array.sum()):  # the usual case, checked quickly
                 return {}
-        return _counted(sum((np.isinf(block).sum(axis=0) for block in self._blocks()), np.zeros(self.features, int)))
+        return _counted(self._count(np.isinf))
 
     def missing(self) -> list[int]:
-        """Return how many values are missing in each column."""
-        if self.array.dtype.kind != "f":
-            return [0] * self.features
-        return sum((np.isnan(block).sum(axis=0) for block in self._blocks()), np.zeros(self.features, int)).tolist()
+        """Return the number of missing values in each column."""
+        return self._count(np.isnan).tolist() if self.array.dtype.kind == "f" else [0] * self.features
 
     def parts(self) -> Iterator[bytes | Array]:
-        """Yield all that the rows consist of, for a fingerprint."""
+        """Yield the content of the rows, for a fingerprint."""
         yield self.array
 
     def write(self, stem: Path) -> None:
@@ -101,24 +95,26 @@ class MatrixRows:
 
     @classmethod
     def mapped(cls, stem: Path, features: int) -> MatrixRows:
-        """Return what `write` wrote, mapped."""
+        """Memory-map the files that `write` wrote."""
         values = mapped(stem)
         return cls(values.reshape(len(values), features))
 
-    def _blocks(self) -> Iterator[Array]:
+    def _count(self, test: np.ufunc) -> Array:
+        """Return the number of values in each column that pass a test."""
         step = max(1, BLOCK // self.features)
-        return (self.array[start : start + step] for start in range(0, len(self.array), step))
+        blocks = (self.array[start : start + step] for start in range(0, len(self.array), step))
+        return sum((test(block).sum(axis=0) for block in blocks), np.zeros(self.features, dtype=int))
 
 
 @dataclass(frozen=True, slots=True)
 class SparseRows:
-    """A CSR matrix with sorted 32-bit indices where they fit, which every library takes."""
+    """A CSR matrix with sorted indices, of 32 bits if possible, as all learners accept it."""
 
     matrix: sparse.csr_matrix
 
     @classmethod
     def of(cls, values: Any) -> SparseRows:  # noqa: ANN401  # any sparse matrix
-        """Return a matrix of any kind in this form, leaving the original alone."""
+        """Return a copy of any sparse matrix in this form."""
         made = sparse.csr_matrix(values, copy=True)
         made.sum_duplicates()
         return cls(_csr(made.data, *_narrow(made.indices, made.indptr), made.shape[1]))
@@ -132,28 +128,28 @@ class SparseRows:
         return int(self.matrix.shape[1])
 
     def first(self, size: int) -> sparse.csr_matrix:
-        """Return the first rows; their values are views."""
+        """Return the first `size` rows as views."""
         matrix = self.matrix
         end = matrix.indptr[size]
         return _csr(matrix.data[:end], matrix.indices[:end], matrix.indptr[: size + 1], self.features)
 
     def take(self, rows: Array) -> SparseRows:
-        """Return these rows, in this order."""
+        """Return the rows at these positions, in this order."""
         return SparseRows.of(self.matrix[rows])
 
     def resized(self, features: int) -> SparseRows:
-        """Return the rows with this many columns: empty ones are added, or the last ones left out."""
+        """Return the rows with this many columns: empty ones are added, or the last ones removed."""
         made = self.matrix.copy()
         made.resize(len(self), features)
         return SparseRows.of(made)
 
     def infinite(self) -> dict[int, int]:
-        """Return the columns that hold infinite values, with their number."""
+        """Return the number of infinite values by column, for columns that have any."""
         found = self.matrix.indices[np.isinf(self.matrix.data)] if self.matrix.dtype.kind == "f" else np.array([], int)
         return _counted(np.bincount(found, minlength=self.features))
 
     def parts(self) -> Iterator[bytes | Array]:
-        """Yield all that the rows consist of, for a fingerprint."""
+        """Yield the content of the rows, for a fingerprint."""
         yield from (self.matrix.data, self.matrix.indices, self.matrix.indptr)
 
     def write(self, stem: Path) -> None:
@@ -163,7 +159,7 @@ class SparseRows:
 
     @classmethod
     def mapped(cls, stem: Path, features: int) -> SparseRows:
-        """Return what `write` wrote, mapped."""
+        """Memory-map the files that `write` wrote."""
         data, indices, indptr = (
             mapped(stem.with_name(f"{stem.name}.{name}")) for name in ("data", "indices", "indptr")
         )
@@ -172,16 +168,16 @@ class SparseRows:
 
 @dataclass(frozen=True, slots=True)
 class FrameRows:
-    """Columns of several types: kept as an Arrow table, given out as frames of pandas or polars.
+    """Columns of several types: stored as an Arrow table, handed out as frames of pandas or polars.
 
-    In memory as in a file, so that a frame is the same wherever it comes from.
+    Rows in memory are stored in the same way as rows in a file, so that learners get identical frames from both.
     """
 
     table: pa.Table
 
     @classmethod
     def of(cls, frame: Any, name: str) -> FrameRows:  # noqa: ANN401  # a frame of either library
-        """Return a frame of pandas or polars in this form; the index of pandas is ignored."""
+        """Return a frame of pandas or polars in this form; an index of pandas is ignored."""
         if isinstance(frame, pd.DataFrame):
             columns = {str(column): _array(frame[column], column, name) for column in frame.columns}
             kept = pa.Schema.from_pandas(frame.iloc[:0].set_axis(list(columns), axis=1), preserve_index=False)
@@ -203,20 +199,20 @@ class FrameRows:
         return int(self.table.num_columns)
 
     def first(self, size: int) -> Any:  # noqa: ANN401  # a frame of either library
-        """Return a frame; numbers without missing values are views."""
+        """Return the first `size` rows; numbers without missing values are views."""
         table = self.table.slice(0, size)
         if self.table.schema.metadata[LIBRARY] == b"polars":
-            import polars  # noqa: ICN001, PLC0415  # accepted where it is installed, not needed
+            import polars  # noqa: ICN001, PLC0415  # an optional library, imported in full so that its name is clear
 
             return polars.from_arrow(table)
         return table.to_pandas(date_as_object=False, split_blocks=True)
 
     def take(self, rows: Array) -> FrameRows:
-        """Return these rows, in this order."""
+        """Return the rows at these positions, in this order."""
         return FrameRows(self.table.take(pa.array(rows)).combine_chunks())
 
     def infinite(self) -> dict[int, int]:
-        """Return the columns that hold infinite values, with their number."""
+        """Return the number of infinite values by column, for columns that have any."""
         found: dict[int, int] = {}
         for place, column in enumerate(self.table.columns):
             if pa.types.is_floating(column.type):
@@ -225,7 +221,7 @@ class FrameRows:
         return found
 
     def parts(self) -> Iterator[bytes | Array]:
-        """Yield types and hashes of values, since what an Arrow table holds where values are missing is not settled."""
+        """Yield types and hashes of values: the bytes of an Arrow table are undefined where values are missing."""
         yield self.table.schema.metadata[LIBRARY]
         for field in self.table.schema:
             yield f"{field.name}: {field.type}".encode()
@@ -239,7 +235,7 @@ class FrameRows:
 
     @classmethod
     def mapped(cls, stem: Path, features: int) -> FrameRows:
-        """Return what `write` wrote, mapped."""
+        """Memory-map the files that `write` wrote."""
         table = pa.ipc.open_file(pa.memory_map(f"{stem}.arrow")).read_all()
         if table.num_columns != features:
             raise ValueError(f"{features} columns were expected")
@@ -250,15 +246,15 @@ FORMS: Final[Mapping[Form, type[Rows]]] = {"matrix": MatrixRows, "sparse": Spars
 
 
 def mapped(stem: Path) -> Array:
-    """Return an array that was saved, mapped and not to be written to."""
+    """Memory-map a saved array, read-only."""
     return np.asarray(np.load(f"{stem}.npy", mmap_mode="r"))
 
 
 def _csr(data: Array, indices: Array, indptr: Array, features: int) -> sparse.csr_matrix:
-    """Return a matrix made of these very arrays; scipy's own way would look through them, or copy."""
+    """Return a matrix of these arrays; scipy's constructor would check or copy them."""
     matrix = sparse.csr_matrix((len(indptr) - 1, features), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
-    matrix.has_canonical_format = True  # said, not found out: sorting in place is not possible in a mapped file
+    matrix.has_canonical_format = True  # stated, because scipy would sort in place, which fails in a mapped file
     return matrix
 
 

@@ -1,4 +1,4 @@
-"""What the columns of a data set are: the part of it that learners, people and new rows need to know."""
+"""What a data set looks like: the description that learners, people and new rows need."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
 Kind: TypeAlias = Literal["numeric", "boolean", "categorical", "date", "text", "constant", "identifier"]
 KINDS: Final[tuple[Kind, ...]] = ("numeric", "boolean", "categorical", "date", "text", "constant", "identifier")
-LEFT_OUT: Final[tuple[Kind, ...]] = ("constant", "identifier")  # they tell nothing about rows that are yet to come
+LEFT_OUT: Final[tuple[Kind, ...]] = ("constant", "identifier")  # they carry no information about new rows
+NUMBERS: Final[tuple[Kind, ...]] = ("numeric", "boolean")  # kinds that fit into a matrix
+TEXTS: Final[tuple[Kind, ...]] = ("categorical", "text")
 
 Task: TypeAlias = Literal["classification", "regression"]
 Form: TypeAlias = Literal["matrix", "sparse", "frame"]
@@ -18,17 +24,17 @@ Form: TypeAlias = Literal["matrix", "sparse", "frame"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column as it was found: its kind, how many values are missing, how many differ."""
+    """A column of the data: its kind, and how many of its values are missing and distinct."""
 
     name: str
     kind: Kind
     missing: int = 0
-    distinct: int | None = None  # None where it was not counted
-    as_given: bool = False  # a category that is no text; new rows keep it as it comes
+    distinct: int | None = None  # None if not counted
+    as_given: bool = False  # a category that is not text: values of new rows are not converted
 
     @property
     def used(self) -> bool:
-        """Whether learners see it."""
+        """Whether learners see this column."""
         return self.kind not in LEFT_OUT
 
 
@@ -36,9 +42,20 @@ class Column:
 class Schema:
     """What rows look like to a learner.
 
-    `form` is what X is: a numeric array (matrix), a scipy CSR array (sparse) or a data frame (frame). `columns` are
-    all that were found, in order; those that are `used` are X's columns, in that order. Of a sparse matrix no
-    columns are listed. `classes` are the labels of a classification in sorted order; empty for a regression.
+    Attributes
+    ----------
+    form
+        The type of X: a numeric array (`matrix`), a scipy CSR matrix (`sparse`) or a data frame (`frame`).
+    task
+        Classification or regression.
+    features
+        The number of columns of X.
+    columns
+        All columns of the data, in order; those that are `used` are the columns of X. Empty for sparse data.
+    classes
+        The sorted labels of a classification; empty for a regression.
+    target
+        The name of the target column, if it has one.
     """
 
     form: Form
@@ -54,11 +71,11 @@ class Schema:
         return tuple(column for column in self.columns if column.used)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values; the classes, which may be of any type, are left to whoever stores them."""
+        """Return plain JSON values. Classes may be of any type, so only their number is included."""
         return {**asdict(self), "columns": [asdict(column) for column in self.columns], "classes": len(self.classes)}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any], classes: tuple[Any, ...]) -> Schema:
-        """Return what `to_json` was made of."""
+        """Return the schema that `to_json` described, with these classes."""
         columns = tuple(Column(**column) for column in fields["columns"])
         return cls(fields["form"], fields["task"], fields["features"], columns, classes, fields["target"])

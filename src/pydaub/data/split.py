@@ -1,25 +1,42 @@
-"""The order of rows and their division into training and validation, by a seed."""
+"""The order of rows and their division into training and validation rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION
 
-Array: TypeAlias = np.ndarray[Any, Any]
+if TYPE_CHECKING:
+    from pydaub.data.schema import Array
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How validation rows are set apart where none are given.
+    """How validation rows are chosen if none are given.
 
-    `fraction` of the rows is taken, 30 % as in the paper. `by_time` takes the latest, by the time column, or by the
-    order of the rows where there is none. `none` takes no rows at all, for those who cross-validate.
+    Parameters
+    ----------
+    fraction
+        The fraction of rows to validate on.
+    by_time
+        Take the latest rows: by the time column, or by the order of the rows if there is none.
+    none
+        Take no rows, for cross-validation.
+
+    Raises
+    ------
+    InputError
+        If `fraction` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> Split().fraction
+    0.3
     """
 
     fraction: float = VALIDATION_FRACTION
@@ -32,12 +49,15 @@ class Split:
             raise InputError(f"`validation_fraction` must be between 0 and 1, got {given!r}.")
 
 
-def shuffled(codes: Array | None, size: int, rng: np.random.Generator) -> Array:
-    """Return the rows in an order of which each beginning is a uniform draw, with every class in proportion.
+DEFAULT_SPLIT: Final = Split()
 
-    The j-th of the n rows of a class (in random order) gets the key (j + u) / n, with one random u for each class, and
-    rows are sorted by key: a beginning then holds each class to within about one row of its share. One row of each
-    class comes first of all, so that no sample lacks a class: many learners and scorers cannot do without.
+
+def shuffled(codes: Array | None, size: int, rng: np.random.Generator) -> Array:
+    """Return a random order of rows in which every prefix is a stratified sample.
+
+    The j-th of the n rows of a class, in random order, gets the key (j + u) / n, with one random u per class, and rows
+    are sorted by key. A prefix then holds each class to within about one row of its share. One row of each class comes
+    first, so that no sample lacks a class: many learners and metrics fail without one.
     """
     rows = rng.permutation(size)
     if codes is None:
@@ -51,7 +71,7 @@ def shuffled(codes: Array | None, size: int, rng: np.random.Generator) -> Array:
 
 
 def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return training and validation rows, stratified; each class keeps at least one training row."""
+    """Return stratified training and validation rows; each class keeps at least one training row."""
     order = shuffled(codes, size, rng)
     if codes is None:
         free = np.arange(size) < size - 1
@@ -69,7 +89,7 @@ def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.
 
 
 def by_groups(groups: Array, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return training and validation rows, no group in both, as near to the fraction as a greedy pass gets."""
+    """Return training and validation rows without a group in both, as close to the fraction as a greedy pass gets."""
     sizes = np.bincount(groups)
     if len(sizes) < 2:  # noqa: PLR2004  # one for each side
         raise InputError("`group` must have at least two groups, got one. Leave it out, or give a validation file.")
@@ -80,13 +100,13 @@ def by_groups(groups: Array, fraction: float, rng: np.random.Generator) -> tuple
             taken[group] = True
             total += sizes[group]
     if taken.all() or not taken.any():
-        taken[np.argmin(sizes)] ^= True  # each side needs a group; the smallest one changes least
+        taken[np.argmin(sizes)] ^= True  # each side needs a group: move the smallest
     inside = taken[groups]
     return np.flatnonzero(~inside), np.flatnonzero(inside)
 
 
 def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
-    """Return training rows and the latest rows; those of the same time stay together unless all have the same."""
+    """Return training rows and the latest rows; rows of the same time stay together unless all times are equal."""
     order = np.argsort(time, kind="stable")
     size = len(order)
     if size < 2:  # noqa: PLR2004  # one for each side
@@ -99,7 +119,7 @@ def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
 
 
 def _ranks(codes: Array) -> tuple[Array, Array]:
-    """Return for each row how many of its class stand before it, and the number of rows of each class."""
+    """Return each row's position among the rows of its class, and the number of rows of each class."""
     counts = np.bincount(codes)
     order = np.argsort(codes, kind="stable")
     ranks = np.empty(len(codes), dtype=np.int64)

@@ -1,33 +1,37 @@
-"""What is to be learned: labels of any type as codes and classes, or numbers."""
+"""The target: labels of any type as codes and classes, or numbers."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 
-from pydaub.data.columns import infer_task, is_date, is_number
-from pydaub.data.formats.source import listed
+from pydaub.data.columns import infer_task, is_date, is_number, is_whole
+from pydaub.data.names import listed
 from pydaub.data.schema import Task
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-Array: TypeAlias = np.ndarray[Any, Any]
+    from pydaub.data.schema import Array
 
 NEARLY_UNIQUE: Final = 0.9
-EXACT: Final = 2.0**53  # up to here floats hold every whole number
-CODED: Final = "OM"  # kinds of labels that are laid down as codes
+EXACT: Final = 2.0**53  # up to here, floats represent every whole number
+OBJECT_TYPES: Final = {  # numpy types of Python objects, by the names that pandas gives them
+    "string": "object",
+    "boolean": "bool",
+    "integer": "int64",
+    "floating": "float64",
+    "mixed-integer-float": "float64",
+    "date": "datetime64[D]",
+}
+CODED: Final = "OM"  # numpy kinds of labels that are stored as codes: text and dates
 
 
 class Target(NamedTuple):
-    """A target without its missing values: codes into sorted `labels`, or numbers where there are no labels.
+    """A target without its missing values: codes of the sorted `labels`, or numbers if there are no labels.
 
-    `present` tells for each of the original rows whether it had a target.
+    `present` marks the original rows that have a target.
     """
 
     task: Task
@@ -37,13 +41,17 @@ class Target(NamedTuple):
 
     @property
     def stored(self) -> Array:
-        """The target as it is laid down: text and dates as codes; numbers as they are, to be mapped and not decoded."""
-        plain = len(self.labels) and self.labels.dtype.kind not in CODED
-        return self.labels[self.numbers] if plain else self.numbers
+        """The target as it is stored."""
+        return stored(self.numbers, self.labels) if len(self.labels) else self.numbers
+
+
+def stored(codes: Array, labels: Array) -> Array:
+    """Return classes as they are stored: text and dates as codes, numbers as they are, to be mapped without a copy."""
+    return codes.astype(np.min_scalar_type(-len(labels))) if labels.dtype.kind in CODED else labels[codes]
 
 
 def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
-    """Return a target as codes or numbers, and refuse one that cannot be learned."""
+    """Return a target as codes or numbers; raise if it cannot be learned."""
     if task is not None and task not in get_args(Task):
         raise InputError(f"`task` must be classification or regression, got {task!r}.")
     present = y.notna().to_numpy(dtype=bool)
@@ -55,11 +63,11 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
         return Target(task, _numbers(y, name), np.array([]), present)
     codes, labels = classes_of(y, name)
     check_classes(labels, len(codes), name)
-    return Target(task, codes.astype(np.min_scalar_type(-len(labels))), labels, present)
+    return Target(task, codes, labels, present)
 
 
 def check_classes(labels: Array, rows: int, name: str) -> None:
-    """Refuse what has one class only, or hardly two rows of one."""
+    """Raise if there is one class only, or nearly one class per row."""
     if len(labels) == 1:
         only = labels.tolist()[0]
         raise InputError(f"`{name}` must have at least two classes, got only {only!r}. Name another target.")
@@ -71,31 +79,31 @@ def check_classes(labels: Array, rows: int, name: str) -> None:
 
 
 def whole_labels(y: pd.Series[Any]) -> pd.Series[Any]:
-    """Return floats that are whole as whole numbers: a column with missing values has floats for them."""
+    """Return whole floats as integers: whole numbers with missing values are read as floats."""
     y = y.reset_index(drop=True)
     if pd.api.types.is_float_dtype(y.dtype) and is_number(y):
         present = y.dropna().to_numpy(dtype=float)
-        if len(present) and (np.abs(present) < EXACT).all() and (np.floor(present) == present).all():
+        if len(present) and (np.abs(present) < EXACT).all() and is_whole(present):
             return y.astype("Int64")
     return y
 
 
 def labels_to_json(labels: Array) -> dict[str, Any]:
-    """Return labels as plain JSON values together with their type."""
+    """Return labels as plain JSON values, with their type."""
     plain = labels.astype(np.int64) if labels.dtype.kind == "M" else labels
     return {"dtype": labels.dtype.str, "values": plain.tolist()}
 
 
 def labels_from_json(fields: dict[str, Any]) -> Array:
-    """Return what `labels_to_json` was made of."""
+    """Return the labels that `labels_to_json` described."""
     return np.array(fields["values"], dtype=fields["dtype"])
 
 
 def _numbers(y: pd.Series[Any], name: str) -> Array:
     try:
-        # Text that looks like numbers is text all the same, and numpy would make numbers of dates.
+        # numpy would convert dates, and text that looks like numbers.
         if is_date(y) or isinstance(y.dtype, pd.StringDtype) or y.map(lambda value: isinstance(value, str)).any():
-            raise TypeError  # noqa: TRY301  # said below, as for what numpy refuses
+            raise TypeError  # noqa: TRY301  # reported below, like the values that numpy rejects
         values = y.to_numpy(dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"`{name}` must be numbers for a regression, got {y.iloc[0]!r}. Is it a class?") from None
@@ -106,7 +114,7 @@ def _numbers(y: pd.Series[Any], name: str) -> Array:
 
 
 def classes_of(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
-    """Return the codes of all rows and the distinct labels in sorted order."""
+    """Return the codes of all rows and the sorted distinct labels."""
     try:
         codes, found = pd.factorize(y.to_numpy() if isinstance(y.dtype, pd.StringDtype) else y)
     except TypeError as error:
@@ -119,14 +127,14 @@ def classes_of(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
 
 
 def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categorical or an array
-    """Return labels as an array of their own type: text as objects, dates in days or microseconds."""
+    """Return labels as an array of their own type, with text as objects and dates in days or microseconds."""
     if getattr(found.dtype, "tz", None) is not None:
         found = found.tz_convert("UTC").tz_localize(None)
     labels = np.asarray(found)
     if labels.dtype.kind == "M":
         return labels.astype("datetime64[us]")
     if labels.dtype.kind == "O":
-        return _same_type(labels.tolist(), name)
+        return _same_type(labels, name)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(f"`{name}` must be finite, got infinite labels. Remove those rows.")
     if labels.dtype.kind == "U":
@@ -136,26 +144,15 @@ def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categ
     return labels
 
 
-def _same_type(values: Sequence[Any], name: str) -> Array:
-    """Return labels that come as Python objects as an array of the one type that they have."""
-
-    def all_are(kind: type | tuple[type, ...], but: type | tuple[type, ...] = ()) -> bool:
-        return all(isinstance(value, kind) and not isinstance(value, but) for value in values)
-
-    if all_are(str):
-        return np.array([*values, None], dtype=object)[
-            :-1
-        ]  # None: so that numpy makes objects of numpy's own texts too
-    if all_are((bool, np.bool_)):
-        return np.array(values, dtype=bool)
+def _same_type(labels: Array, name: str) -> Array:
+    """Return Python objects as an array of the type that all of them have."""
+    kind = pd.api.types.infer_dtype(labels, skipna=False)
+    if kind not in OBJECT_TYPES:
+        kinds = sorted({type(value).__name__ for value in labels})
+        raise InputError(
+            f"`{name}` must be labels of one type: text, numbers, bools or dates, got {' and '.join(kinds)}."
+        )
     try:
-        if all_are(Integral, bool):
-            return np.array(values, dtype=np.int64)
-        if all_are(Real, bool):
-            return np.array(values, dtype=float)
+        return labels.astype(OBJECT_TYPES[kind])
     except OverflowError:
-        raise InputError(f"`{name}` must be numbers of at most 64 bits, got {listed(values, 2)}.") from None
-    if all_are(date, datetime):
-        return np.array(values, dtype="datetime64[D]")
-    kinds = sorted({type(value).__name__ for value in values})
-    raise InputError(f"`{name}` must be labels of one type: text, numbers, bools or dates, got {' and '.join(kinds)}.")
+        raise InputError(f"`{name}` must be numbers of at most 64 bits, got {listed(labels, 2)}.") from None

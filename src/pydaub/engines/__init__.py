@@ -1,4 +1,4 @@
-"""Where does it run? One file, one answer."""
+"""Where do evaluations run? Each engine is one answer; `registry.py` finds them by name."""
 
 from __future__ import annotations
 

@@ -1,18 +1,21 @@
-"""What every engine offers to the run."""
+"""The contracts: what a run needs from every engine, and what a selection also needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydaub.errors import FitFailed
 
 if TYPE_CHECKING:
-    from pydaub.records import Allocation, Outcome
+    from pydaub.learners import Learner
+    from pydaub.records import Allocation, Failure, Outcome
 
 
 class Engine(Protocol):
-    """Where does it run?
+    """Evaluates allocations.
 
-    Laws: every submit is answered by one collect, unless it was refused; what a learner does wrong is a `Failure`,
-    never an exception; nothing survives `close`.
+    Laws: each `submit` is answered by exactly one `collect`, unless it was refused or cancelled; whatever goes wrong
+    in a learner is a `Failure`, never an exception; nothing keeps running after `close`.
     """
 
     @property
@@ -24,16 +27,41 @@ class Engine(Protocol):
         """Seconds since the engine was opened, real or virtual."""
 
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        """Begin an evaluation, or raise RefusedAllocation, with no effect, where it cannot be evaluated.
+        """Begin an evaluation.
 
-        A guess, which nobody has asked for yet, may be refused for any reason.
+        An engine that cannot evaluate the allocation raises RefusedAllocation, and nothing has changed. It may refuse
+        a `guess`, which the strategy has not asked for yet, for any reason.
         """
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
-        """Wait for one of the evaluations that were begun; None where none ended in so many seconds of the clock."""
+        """Wait until an evaluation has ended; return None if none ends within `timeout` seconds of the clock."""
 
     def cancel(self, allocation: Allocation) -> None:
-        """End an evaluation that was begun; no outcome of it is collected. It may have ended already."""
+        """Stop an evaluation, whose outcome is then never collected. It may have ended already."""
 
     def close(self) -> None:
-        """End whatever still runs."""
+        """Stop all evaluations."""
+
+
+class TaskEngine(Engine, Protocol):
+    """Evaluates the learners of a task, takes in new ones, and returns fitted learners, also after `close`."""
+
+    def admit(self, name: str, learner: Learner) -> None:
+        """Add a learner to the task."""
+
+    def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
+        """Return the fitted learner that got this validation score, or None if it was not kept.
+
+        The engine keeps the best fitted learner of all, and the best one of the full size.
+        """
+
+    def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
+        """Fit a learner once more, optionally on the validation rows too; raise FitFailed if that fails."""
+
+
+def fit_failed(allocation: Allocation, failure: Failure) -> FitFailed:
+    """Return the error for a learner that could not be fitted once more."""
+    return FitFailed(
+        f"{allocation.learner} could not be refitted: {failure.kind}: {failure.message}."
+        " Raise the limits for a learner, or run without refitting."
+    )

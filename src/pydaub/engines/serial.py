@@ -1,4 +1,4 @@
-"""One evaluation after the other, in this process: for a loop of one's own that wants a journal."""
+"""Evaluate with a function of the user's own, in this process, one allocation after the other."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 
 class SerialEngine:
-    """An engine that calls a function of one's own for each allocation.
+    """An engine that calls a function for each allocation.
 
-    The function trains the learner on the first `size` rows and returns a `Measurement` or a `Failure`. What it
-    raises, or returns instead, becomes a `Failure` of kind error.
+    Parameters
+    ----------
+    evaluate
+        Trains the learner of the allocation on the first `size` rows and returns a `Measurement` or a `Failure`. An
+        exception, or any other return value, becomes a `Failure` of the kind "error".
 
+    Examples
+    --------
     >>> engine = SerialEngine(lambda allocation: Measurement(1.0, 1 / 0, seconds=1.0))
     >>> engine.submit(Allocation("tree", 500))
     >>> engine.collect()[1].message
@@ -31,24 +36,25 @@ class SerialEngine:
 
     @property
     def free(self) -> int:
-        """One, unless an allocation waits to be collected."""
+        """1, or 0 while an allocation waits to be collected."""
         return int(self._waiting is None)
 
     @property
     def clock(self) -> float:
-        """Seconds since the engine was made."""
+        """Seconds since the engine was created."""
         return time.monotonic() - self._start
 
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # welcome
-        """Take note of what `collect` is to evaluate."""
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # guesses are accepted
+        """Remember an allocation, which `collect` will evaluate."""
         if self._waiting is not None:
             raise ProtocolError(f"`submit` must wait until {self._waiting} has been collected.")
         self._waiting = allocation
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
-        """Evaluate now, and return when it is done: what runs in this process cannot be cut short.
+        """Evaluate the allocation and return its outcome.
 
-        With no seconds left, nothing is begun.
+        An evaluation in this process cannot be interrupted, so it may take longer than `timeout`. If `timeout` is 0 or
+        less, it is not begun.
         """
         if self._waiting is None:
             raise ProtocolError("`collect` must follow a `submit`: nothing is running.")
@@ -58,7 +64,7 @@ class SerialEngine:
         began = time.monotonic()
         try:
             answer: object = self._evaluate(allocation)
-        except Exception as error:  # noqa: BLE001  # whatever a learner does wrong is its failure, not the run's
+        except Exception as error:  # noqa: BLE001  # an error in a learner must not end the run
             answer = Failure("error", one_line(error), time.monotonic() - began)
         if not isinstance(answer, Measurement | Failure):
             message = f"a Measurement or a Failure must be returned, got {answer!r}"
@@ -72,5 +78,5 @@ class SerialEngine:
             self._waiting = None
 
     def close(self) -> None:
-        """Forget what waits."""
+        """Forget the allocation that waits to be collected."""
         self._waiting = None

@@ -1,4 +1,4 @@
-"""Recorded learning curves instead of training, on a virtual clock with any number of virtual workers."""
+"""Look outcomes up in recorded learning curves, with a virtual clock and any number of virtual workers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ FAILURE_COLUMN: Final = "failure"
 
 @dataclass(frozen=True)
 class Table:
-    """Recorded outcomes. Learners are in the order of their first appearance.
+    """Recorded outcomes.
 
-    As CSV: the columns `learner,size,train_score,valid_score,seconds` in any order; others are ignored, except
-    an optional `failure`, which holds `kind: message` where training failed and leaves the scores empty.
+    A CSV file has the columns `learner,size,train_score,valid_score,seconds` in any order. Other columns are ignored,
+    except an optional `failure`, which holds `kind: message` if training failed; then the scores are empty.
+
+    Parameters
+    ----------
+    outcomes
+        The outcome of each recorded allocation.
+    name
+        The name that error messages use.
     """
 
     outcomes: Mapping[Allocation, Outcome]
@@ -46,7 +53,18 @@ class Table:
 
     @classmethod
     def read(cls, path: str | Path) -> Table:
-        """Read a CSV file, or say in which line it cannot be read and why."""
+        """Read a CSV file.
+
+        Parameters
+        ----------
+        path
+            The CSV file, in UTF-8.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read; the message names the line and the reason.
+        """
         if not isinstance(path, str | Path):
             raise InputError(f"`path` must be the path of a CSV file, got {path!r}.")
         path = Path(path)
@@ -69,17 +87,17 @@ class Table:
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """All learners, in the order of their first appearance."""
+        """All learners, in the order in which they first appear."""
         return tuple(self._sizes_of)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """All sizes of any learner, growing."""
+        """All sizes of any learner, in ascending order."""
         return tuple(sorted({allocation.size for allocation in self.outcomes}))
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that is recorded, in the order of the lines."""
+        """A digest of all outcomes, in the order of the lines."""
         digest = hashlib.sha256()
         for allocation, outcome in self.outcomes.items():
             digest.update(repr((allocation, outcome)).encode())
@@ -93,7 +111,7 @@ class Table:
         return sizes
 
     def __getitem__(self, allocation: Allocation) -> Outcome:
-        """Return what was recorded for this allocation."""
+        """Return the recorded outcome of an allocation; raise RefusedAllocation if there is none."""
         try:
             return self.outcomes[allocation]
         except KeyError:
@@ -103,16 +121,23 @@ class Table:
         known = sorted(self._sizes_of.get(allocation.learner, ()))
         return (
             f"{self.name} must hold size {allocation.size} of learner {allocation.learner!r}, which is asked for,"
-            f" got {'only ' + ', '.join(map(str, known)) if known else 'no line of it'}."
+            f" got {'only ' + ', '.join(map(str, known)) if known else 'no line for this learner'}."
             " Record it, or choose other sizes."
         )
 
 
 class TableEngine:
-    """An engine that looks outcomes up and lets a virtual clock run.
+    """An engine that looks outcomes up in a table and advances a virtual clock.
 
-    An allocation takes as many virtual seconds as were recorded. Outcomes come back in the order in which they
-    would be ready; those that are ready at the same moment, in the order of submission.
+    An evaluation takes as many virtual seconds as were recorded. Outcomes are collected in the order in which the
+    evaluations end; those that end at the same moment, in the order of submission.
+
+    Parameters
+    ----------
+    table
+        The recorded outcomes.
+    workers
+        How many evaluations run at the same virtual time.
     """
 
     def __init__(self, table: Table, workers: int = 1) -> None:
@@ -134,8 +159,8 @@ class TableEngine:
         """Virtual seconds since the engine was opened."""
         return self._clock
 
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # welcome
-        """Begin a virtual evaluation; an allocation that was not recorded is refused."""
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # guesses are accepted
+        """Begin a virtual evaluation; refuse an allocation that was not recorded."""
         if not self.free:
             raise ProtocolError(f"`submit` must wait for a free worker: all {self._workers} are busy.")
         outcome = self._table[allocation]
@@ -143,7 +168,7 @@ class TableEngine:
         heapq.heappush(self._running, (self._clock + outcome.seconds, self._submitted, allocation, outcome))
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
-        """Let the clock run to the next evaluation that ends, or for so many virtual seconds."""
+        """Advance the clock to the end of the next evaluation, but by at most `timeout` virtual seconds."""
         if not self._running:
             raise ProtocolError("`collect` must follow a `submit`: nothing is running.")
         if timeout is not None and self._running[0][0] > self._clock + max(timeout, 0.0):
@@ -153,12 +178,12 @@ class TableEngine:
         return allocation, outcome
 
     def cancel(self, allocation: Allocation) -> None:
-        """Forget an evaluation."""
+        """Cancel an evaluation."""
         self._running = [entry for entry in self._running if entry[2] != allocation]
         heapq.heapify(self._running)
 
     def close(self) -> None:
-        """Forget what still runs."""
+        """Cancel all evaluations."""
         self._running.clear()
 
 
@@ -170,7 +195,7 @@ def _rows(reader: _Reader, name: str) -> Iterator[tuple[Allocation, Outcome]]:
             f" Add `{missing[0]}`."
         )
     if len(set(header)) < len(header):
-        raise InputError(f"{name} must have each column once, got {','.join(header)}. Remove one.")
+        raise InputError(f"{name} must have each column once, got {','.join(header)}. Remove the duplicate.")
     places = [header.index(column) for column in COLUMNS]
     failure_place = header.index(FAILURE_COLUMN) if FAILURE_COLUMN in header else None
     seen: dict[Allocation, int] = {}
@@ -196,12 +221,13 @@ def _refuse_length(row: list[str], header: list[str]) -> NoReturn:
 
 def _refuse_twice(allocation: Allocation, line: int) -> NoReturn:
     raise InputError(
-        f"a learner and size must stand once, got {allocation.learner!r} with {allocation.size} in line {line} too."
+        f"a learner and size must not repeat, got {allocation.learner!r} with {allocation.size}, a duplicate of line"
+        f" {line}."
     )
 
 
 def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
-    """Return what a line says; the values are in the order of COLUMNS."""
+    """Parse a line, whose values are in the order of COLUMNS."""
     learner, size, *numbers = values
     try:
         allocation = Allocation(learner.strip(), parsed(int, size))
@@ -229,7 +255,7 @@ def _finite(column: str, text: str) -> float:
 
 
 class _Reader(Protocol):
-    """What `csv.reader` returns."""
+    """The type of `csv.reader`."""
 
     line_num: int
 

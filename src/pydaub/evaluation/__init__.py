@@ -1,1 +1,1 @@
-"""What does training a learner on a sample give?"""
+"""Train a learner on a sample and measure it."""

@@ -1,4 +1,4 @@
-"""evaluate(task, allocation) -> outcome: take the sample, fit the learner, score it."""
+"""Evaluate an allocation: take the sample, fit the learner, score it."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ if TYPE_CHECKING:
     from pydaub.data import Prepared
     from pydaub.learners import Learner
 
-# The names by which learners know how many threads they may use; None means one to scikit-learn, all to the others.
+# Parameters that set the number of threads; None means one thread to scikit-learn and all cores to other libraries.
 THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that an evaluation needs.
+    """Everything that an evaluation needs.
 
-    `scoring` is a scorer of scikit-learn, its name, or None for the learner's own `score`. With `cv` (a number of
-    folds or a splitter) the sample is scored by cross-validation, otherwise on the validation rows. `weighted` says
-    whether sample weights go to "fit", to "score", or to both. With `reuse` a learner may start from what it learned on
-    a smaller sample.
+    `scoring` is a scikit-learn scorer, its name, or None for the learner's own `score`. With `cv` (a number of folds or
+    a splitter) the score is that of cross-validation on the sample, otherwise that on the validation rows. `metrics`
+    says whether other metrics are recorded too. `weighted` says whether sample weights go to "fit", to "score", or to
+    both. With `reuse`, a learner may start from what it learned on a smaller sample. `config` is scikit-learn's global
+    configuration, which worker processes would not have otherwise.
     """
 
     data: Prepared
@@ -59,23 +60,23 @@ class Task:
     reuse: bool = True
     weighted: frozenset[str] = frozenset({"fit"})
     threads: int = 1
-    config: Mapping[str, Any] = field(default_factory=get_config)  # scikit-learn's, which does not travel by itself
+    config: Mapping[str, Any] = field(default_factory=get_config)
 
     def unrouted(self) -> Task:
-        """Return the task with weights given to `fit` as they were before scikit-learn routed them."""
+        """Return the task without metadata routing: weights go to `fit` directly."""
         return replace(self, config={**self.config, "enable_metadata_routing": False})
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An outcome, and the fitted learner where there is one."""
+    """An outcome, and the fitted learner if there is one."""
 
     outcome: Outcome
     fitted: Any = None
 
 
 def check_scoring_name(scoring: str) -> None:
-    """Refuse what is no scorer of scikit-learn, and name some that are near."""
+    """Raise InputError if scikit-learn has no scorer of this name, and suggest similar names."""
     names = get_scorer_names()
     if scoring not in names:
         near = get_close_matches(scoring, names, n=3, cutoff=0.4)
@@ -84,7 +85,7 @@ def check_scoring_name(scoring: str) -> None:
 
 
 def check_scoring_fits(data: Prepared, scoring: str) -> None:
-    """Refuse a scorer that cannot score this target, before every learner fails by it."""
+    """Raise InputError if the scorer cannot score this target, before it makes every learner fail."""
     sample = data.train(data.full_size)
     scored = data.valid() if data.valid_size else sample
     dummy = DummyClassifier() if data.schema.task == "classification" else DummyRegressor()
@@ -103,7 +104,7 @@ def check_scoring_fits(data: Prepared, scoring: str) -> None:
 
 
 def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -> Evaluation:
-    """Return what the learner makes of the allocation. Whatever it does wrong is a `Failure`."""
+    """Train and score the learner on the allocation; any error is returned as a `Failure`."""
     began = time.perf_counter()
     try:
         with _surroundings(task, allocation):
@@ -121,7 +122,7 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
 
 
 def fitted_on(task: Task, allocation: Allocation, *, with_validation: bool = False) -> Any:
-    """Return the learner fitted on an allocation, or, at its full size, on the validation rows too."""
+    """Return the learner fitted on an allocation, optionally on the validation rows too."""
     with _surroundings(task, allocation):
         sample = task.data.train(allocation.size)
         if with_validation and task.data.valid_size:
@@ -130,16 +131,16 @@ def fitted_on(task: Task, allocation: Allocation, *, with_validation: bool = Fal
 
 
 def seed_of(task: Task, allocation: Allocation) -> int:
-    """Return the seed of an evaluation: a function of the run's seed, the learner and the size, and nothing else."""
+    """Return the seed of an evaluation, which depends only on the run's seed, the learner and the size."""
     text = f"{task.seed}/{allocation.learner}/{allocation.size}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big") >> 1
 
 
 @contextmanager
 def _surroundings(task: Task, allocation: Allocation) -> Iterator[None]:
-    """Have the threads, the chance and the settings of the task, and leave those of the process as they were."""
+    """Apply threads, seed and config; restore them on exit."""
     seed = seed_of(task, allocation)
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # learners may use the global one
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # learners may use the global generator
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     try:
@@ -148,7 +149,7 @@ def _surroundings(task: Task, allocation: Allocation) -> Iterator[None]:
             config_context(**task.config),
             warnings.catch_warnings(),
         ):
-            warnings.simplefilter("ignore")  # an MLP that has not converged is still measured
+            warnings.simplefilter("ignore")  # for example, that an MLP has not converged: it is measured all the same
             yield
     finally:
         random.setstate(python)
@@ -157,7 +158,7 @@ def _surroundings(task: Task, allocation: Allocation) -> Iterator[None]:
 
 @cache
 def thread_controller() -> ThreadpoolController:
-    """Return the one controller of this process: looking for the libraries takes longer than a small fit."""
+    """Return the thread controller of this process; finding the libraries takes longer than a small fit."""
     return ThreadpoolController()
 
 
@@ -170,7 +171,7 @@ def _validated(task: Task, allocation: Allocation, memory: Memory | None) -> tup
 
 
 def _cross_validated(task: Task, allocation: Allocation) -> tuple[float, float, Any]:
-    """Return the means over the folds of the sample."""
+    """Return the mean scores and metrics over the folds of the sample."""
     sample = task.data.train(allocation.size)
     folds = []
     for train_rows, test_rows in _folds(task, allocation, sample):
@@ -185,12 +186,12 @@ def _cross_validated(task: Task, allocation: Allocation) -> tuple[float, float, 
 
 
 def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any, Any]]:
-    """Return the folds of a sample, the same for every learner; a number of folds keeps groups together."""
+    """Return the folds of a sample, which are the same for every learner; integer `cv` keeps groups together."""
     classes = is_classifier(task.learners[allocation.learner].estimator)
     splitter = check_cv(task.cv, sample.y, classifier=classes)
     if isinstance(task.cv, int | np.integer) and sample.groups is not None:
         splitter = StratifiedGroupKFold(task.cv) if classes else GroupKFold(task.cv)
-    np.random.seed(seed_of(task, Allocation("folds", allocation.size)))  # noqa: NPY002  # of splitters without a seed
+    np.random.seed(seed_of(task, Allocation("folds", allocation.size)))  # noqa: NPY002  # for splitters without a seed
     folds = list(splitter.split(sample.X, sample.y, sample.groups))
     np.random.seed(seed_of(task, allocation))  # noqa: NPY002
     return folds
@@ -211,7 +212,7 @@ def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory |
 
 
 def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
-    """Return the learner with the person's own number of threads: that is for their machine, not for ours."""
+    """Restore the number of threads that the user chose: the limit was for the evaluation only."""
     given = task.learners[allocation.learner].estimator
     if hasattr(given, "set_params"):
         now = fitted.get_params()
@@ -226,7 +227,7 @@ def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
 
 
 def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any]:
-    """Return what must differ from what the person gave: unset seeds, and threads beyond the share."""
+    """Return the parameters to change: seeds that are not set, and numbers of threads above the limit."""
     if not hasattr(estimator, "get_params"):
         return {}
     changed: dict[str, Any] = {}
@@ -243,7 +244,7 @@ def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any
 
 
 def _fit_parameters(estimator: Any, sample: Sample) -> dict[str, Any]:
-    """Return how the weights are given to `fit`; a pipeline passes them to its last step."""
+    """Return the arguments of `fit` that pass the sample weights; in a pipeline they go to the last step."""
     if sample.weights is None or (_routing() and not _wants(estimator, "fit")):
         return {}
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
@@ -255,7 +256,7 @@ def _fit_parameters(estimator: Any, sample: Sample) -> dict[str, Any]:
 
 
 def _takes_weights(estimator: Any) -> bool:
-    """Whether `fit` takes weights, by itself or by passing them on to the estimator within."""
+    """Return whether `fit` takes weights, itself or to pass them on to an inner estimator."""
     inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
     passes = any(each.kind is each.VAR_KEYWORD for each in signature(estimator.fit).parameters.values())
     return has_fit_parameter(estimator, "sample_weight") or (passes and inner is not None and _takes_weights(inner))
@@ -266,19 +267,19 @@ def _routing() -> bool:
 
 
 def _wants(consumer: Any, method: str) -> bool:
-    """Whether an estimator or a scorer has requested weights."""
+    """Return whether an estimator or a scorer has requested weights."""
     return bool(get_routing_for_object(consumer).consumes(method, ["sample_weight"]))
 
 
 def _scored(task: Task, fitted: Any, sample: Sample, *, metrics: bool) -> tuple[float, dict[str, float]]:
-    """Return the score, and what is recorded beside it."""
+    """Return the score and the other metrics."""
     named = isinstance(task.scoring, str)
-    seen = Predictions(fitted) if named else fitted  # a scorer of one's own may want to see the learner itself
+    seen = Predictions(fitted) if named else fitted  # a scorer of the user's may look at the learner itself
     found: dict[str, float] = {}
     if metrics:
         try:
             found = _metrics(task, Predictions(fitted) if not named else seen, sample)
-        except Exception:  # noqa: BLE001  # they are an extra: a learner that cannot give them is scored
+        except Exception:  # noqa: BLE001  # the score counts, even if a learner fails to give the metrics
             found = {}
     scorer = check_scoring(fitted, scoring=task.scoring)
     weighted = "score" in task.weighted and sample.weights is not None and _routing() and _wants(scorer, "score")
@@ -305,7 +306,7 @@ def _taken(sample: Sample, rows: Any) -> Sample:
 
 
 def _joined(first: Sample, second: Sample) -> Sample:
-    """Return all rows; those that were given apart without weights count one each."""
+    """Return the rows of both samples; if only the first has weights, each row of the second gets weight 1."""
     weights = None
     if first.weights is not None:
         weights = _stacked(first.weights, np.ones(len(second.y)) if second.weights is None else second.weights)
@@ -316,15 +317,15 @@ def _stacked(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray):
         return np.concatenate([a, b])
     if hasattr(a, "iloc"):
-        import pandas as pd  # noqa: PLC0415  # only where there are frames
+        import pandas as pd  # noqa: PLC0415  # needed for frames only
 
         joined = pd.concat([a, b], ignore_index=True)
         for name in a.select_dtypes("category"):
-            if joined[name].dtype != a[name].dtype:  # rows that were given apart may know other categories
+            if joined[name].dtype != a[name].dtype:  # validation rows that the user gave may have other categories
                 joined[name] = pd.api.types.union_categoricals([a[name], b[name]], ignore_order=True)
         return joined
     if hasattr(a, "vstack"):  # polars
         return a.vstack(b)
-    import scipy.sparse  # noqa: PLC0415  # only where there are sparse rows
+    import scipy.sparse  # noqa: PLC0415  # needed for sparse rows only
 
     return scipy.sparse.vstack([a, b], format="csr")

@@ -1,126 +1,143 @@
-"""A task on the disk: what workers map and load, and what they leave for each other and for the end.
+"""The folder of a task: what workers need to evaluate it, and what they leave for each other and for the end.
 
 ::
 
     FOLDER/
-      data/                       the prepared rows, mapped by every worker
-      task.pkl                    scoring, folds, seed, ...
-      learners/3.pkl              the fourth learner, by value
-      learned/3-750.pkl           what it learned on 750 rows, for larger sizes to start from
-      fitted/3-21500-0.91.pkl     it itself, fitted on 21,500 rows, with the validation score that it got
+      data/                         the prepared rows, memory-mapped by every worker
+      task.pkl                      scoring, folds, seed, ...
+      learners/DIGEST.pkl           a learner, pickled by value; DIGEST is computed from its name
+      learned/DIGEST-750.pkl        what it learned on 750 rows, from which larger sizes start
+      fitted/DIGEST-21500-0.91.pkl  the learner fitted on 21,500 rows, and its validation score
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import cloudpickle
 
 from pydaub.data import Prepared
 from pydaub.data.prepared import write_whole
 from pydaub.errors import InputError, one_line
-from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
-from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
+from pydaub.records import Allocation, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
+    from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
+
+PARTS: Final = ("learners", "learned", "fitted")
+
+
+class _Fitted(NamedTuple):
+    """A fitted learner in the folder."""
+
+    path: Path
+    digest: str
+    size: int
+    score: float
 
 
 class Workbench:
-    """The folder of a task. `learners` are the names in their order: files are named by the position."""
+    """The folder of a task, as its owner and its workers see it."""
 
-    def __init__(self, folder: Path, learners: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._position = {name: position for position, name in enumerate(learners)}
+        self._position: dict[str, int] = {}  # of the learners that this process has admitted, by digest
 
     def lay_out(self, task: Task) -> dict[str, Failure]:
-        """Write all that workers need; return the learners that cannot travel, and why."""
-        for part in ("learners", "learned", "fitted"):
-            (self.folder / part).mkdir(parents=True, exist_ok=True)
-            for partial in (self.folder / part).glob(".*"):  # of a worker that was killed while it wrote
+        """Write everything that workers need; return the learners that cannot be pickled, and why."""
+        self.make_folders()
+        for part in PARTS:
+            for partial in (self.folder / part).glob(".*"):  # left by a worker that was killed while writing
                 partial.unlink()
         data = self.folder / "data"
         if data.is_symlink() and not data.exists():
-            data.unlink()  # what was prepared has moved
+            data.unlink()  # the prepared rows have moved
         if not data.exists():
             if task.data.folder is not None:
-                data.symlink_to(task.data.folder, target_is_directory=True)  # it may be larger than there is room for
+                data.symlink_to(task.data.folder, target_is_directory=True)  # the rows may be too large to copy
             else:
                 task.data.save(data)
         elif Prepared.open(data).fingerprint != task.data.fingerprint:
             raise InputError(f"{data} must hold the same rows as this run, got others. Choose another folder.")
         try:
-            content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # each has its own file
-        except Exception as error:  # noqa: BLE001  # as below
+            content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # both have files of their own
+        except Exception as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
             raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
         write_whole(self.folder / "task.pkl", content)
-        failures = {name: self.admit(name, task.learners[name]) for name in tuple(self._position)}
+        failures = {name: self.admit(name, learner) for name, learner in task.learners.items()}
         return {name: failure for name, failure in failures.items() if failure is not None}
 
+    def make_folders(self) -> None:
+        """Create the folders for learners and for what they leave."""
+        for part in PARTS:
+            (self.folder / part).mkdir(parents=True, exist_ok=True)
+
     def admit(self, name: str, learner: Learner) -> Failure | None:
-        """Write what workers need of one learner, perhaps a new one; return why it cannot travel, if it cannot."""
-        position = self._position.setdefault(name, len(self._position))
+        """Write the file of one learner; return a Failure if it cannot be pickled."""
+        self._position.setdefault(_digest(name), len(self._position))
         try:
             content = cloudpickle.dumps(learner)
-        except Exception as error:  # noqa: BLE001  # whatever its own pickling raises
+        except Exception as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
             return Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
-        write_whole(self.folder / "learners" / f"{position}.pkl", content)
+        write_whole(self._learner(name), content)
         return None
 
     def task(self, learner: str) -> Task:
-        """Return the task as it concerns one learner."""
+        """Return the task with this learner only."""
         task: Task = cloudpickle.loads((self.folder / "task.pkl").read_bytes())
-        content = (self.folder / "learners" / f"{self._position[learner]}.pkl").read_bytes()
+        content = self._learner(learner).read_bytes()
         return replace(task, data=Prepared.open(self.folder / "data"), learners={learner: cloudpickle.loads(content)})
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
-        """Return how many rows the largest smaller sample had, and what was learned on it; None if there was none."""
+        """Return the size of the largest smaller sample and what was learned on it; None if there is none."""
         found = self._learned_before(allocation)
         return found and (found[0], cloudpickle.loads(found[1].read_bytes()))
 
     def _learned_before(self, allocation: Allocation) -> tuple[int, Path] | None:
-        files = (self.folder / "learned").glob(f"{self._position[allocation.learner]}-*.pkl")
+        files = (self.folder / "learned").glob(f"{_digest(allocation.learner)}-*.pkl")
         kept = [(int(path.stem.partition("-")[2]), path) for path in files]
         return max(((size, path) for size, path in kept if size < allocation.size), default=None)
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
-        """Keep what was learned for larger sizes."""
+        """Keep what was learned, from which larger sizes can start."""
         write_whole(self._path("learned", allocation), cloudpickle.dumps(learned))
 
     def shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
-        """Keep a fitted learner; one that cannot be pickled is fitted again when it is needed."""
+        """Keep a fitted learner. One that cannot be pickled is not kept, and is refitted if it is selected."""
         try:
             content = cloudpickle.dumps(fitted)
-        except Exception:  # noqa: BLE001  # its measurement counts all the same
+        except Exception:  # noqa: BLE001  # pickling calls code of the user; the measurement is valid all the same
             return
         write_whole(self._path("fitted", allocation, f"-{score!r}"), content)
 
     def fitted(self, allocation: Allocation, score: float) -> Any | None:
-        """Return the fitted learner that was kept for an allocation and got this score, or None."""
+        """Return the fitted learner that was kept with this validation score, or None."""
         path = self._path("fitted", allocation, f"-{score!r}")
         return cloudpickle.loads(path.read_bytes()) if path.exists() else None
 
     def pack(self, allocation: Allocation) -> dict[str, bytes]:
-        """Return what an evaluation needs that sees the rows but not this folder: the learner, and what it learned."""
+        """Return the files that an evaluation needs besides the rows and the task: the learner and what it learned."""
         learned = self._learned_before(allocation)
-        learner = self.folder / "learners" / f"{self._position[allocation.learner]}.pkl"
-        return self._contents([learner, *([learned[1]] if learned else [])])
+        return self._contents([self._learner(allocation.learner), *([learned[1]] if learned else [])])
 
-    def left_by(self, allocation: Allocation) -> dict[str, bytes]:
-        """Return what an evaluation has left, which is then no longer here."""
-        position, size = self._position[allocation.learner], allocation.size
-        paths = [self._path("learned", allocation), *(self.folder / "fitted").glob(f"{position}-{size}-*.pkl")]
+    def take_out(self, allocation: Allocation) -> dict[str, bytes]:
+        """Remove the files that an evaluation has left, and return them."""
+        fitted = (self.folder / "fitted").glob(f"{_digest(allocation.learner)}-{allocation.size}-*.pkl")
+        paths = [self._path("learned", allocation), *fitted]
         found = self._contents([path for path in paths if path.exists()])
         for path in paths:
             path.unlink(missing_ok=True)
         return found
 
     def unpack(self, files: Mapping[str, bytes]) -> None:
-        """Take in files of another folder of the same task."""
+        """Write files that come from another folder of the same task."""
         for name, content in files.items():
             write_whole(self.folder / name, content)
 
@@ -128,46 +145,37 @@ class Workbench:
         return {str(path.relative_to(self.folder)): path.read_bytes() for path in paths}
 
     def best_score(self, full_size: int, size: int) -> float:
-        """Return the score from which on a fitted learner of this size is worth keeping."""
-        scores = [score for _, kept, score in self._shelf() if size < full_size or kept[1] == full_size]
+        """Return the lowest score with which a fitted learner of this size is worth keeping."""
+        scores = [each.score for each in self._shelf() if size < full_size or each.size == full_size]
         return max(scores, default=-float("inf"))
 
     def tidy(self, full_size: int) -> None:
-        """Keep the best fitted learner of all, and the best of the full size; take the others away.
+        """Delete the fitted learners except the best of all and the best of the full size.
 
-        Of equal ones the largest size counts, and then the learner that is listed first.
+        Among equal scores the largest size is the best, then the learner that was admitted first.
         """
-        shelf = sorted(self._shelf(), key=lambda entry: (-entry[2], -entry[1][1], entry[1][0]))
-        kept = shelf[:1] + [entry for entry in shelf if entry[1][1] == full_size][:1]
-        for entry in shelf:
-            if entry not in kept:
-                entry[0].unlink()
+        unknown = len(self._position)
+        shelf = sorted(
+            self._shelf(), key=lambda each: (-each.score, -each.size, self._position.get(each.digest, unknown))
+        )
+        kept = shelf[:1] + [each for each in shelf if each.size == full_size][:1]
+        for each in shelf:
+            if each not in kept:
+                each.path.unlink()
 
-    def _shelf(self) -> Iterator[tuple[Path, tuple[int, int], float]]:
+    def _shelf(self) -> Iterator[_Fitted]:
         for path in (self.folder / "fitted").glob("*.pkl"):
-            position, size, score = path.stem.split("-", 2)
-            yield path, (int(position), int(size)), float(score)
+            digest, size, score = path.stem.split("-", 2)
+            yield _Fitted(path, digest, int(size), float(score))
+
+    def _learner(self, name: str) -> Path:
+        return self.folder / "learners" / f"{_digest(name)}.pkl"
 
     def _path(self, part: str, allocation: Allocation, more: str = "") -> Path:
-        return self.folder / part / f"{self._position[allocation.learner]}-{allocation.size}{more}.pkl"
+        return self.folder / part / f"{_digest(allocation.learner)}-{allocation.size}{more}.pkl"
 
 
-def evaluate_at(folder: str, learners: list[str], learner: str, size: int, above: float) -> dict[str, Any]:
-    """Evaluate in a worker. The fitted learner is kept where its score is at least `above`."""
-    bench = Workbench(Path(folder), tuple(learners))
-    allocation = Allocation(learner, size)
-    evaluation = evaluate(bench.task(learner), allocation, bench)
-    outcome = evaluation.outcome
-    if evaluation.fitted is not None and isinstance(outcome, Measurement) and outcome.valid_score >= above:
-        bench.shelve(allocation, outcome.valid_score, evaluation.fitted)
-    return outcome_to_json(outcome)
-
-
-def fit_at(  # noqa: PLR0913  # plain values, that travel
-    folder: str, learners: list[str], learner: str, size: int, path: str, *, with_validation: bool
-) -> str:
-    """Fit a learner in a worker and leave it at a path."""
-    task = Workbench(Path(folder), tuple(learners)).task(learner)
-    fitted = fitted_on(task, Allocation(learner, size), with_validation=with_validation)
-    write_whole(Path(path), cloudpickle.dumps(fitted))
-    return path
+@lru_cache(maxsize=1 << 16)
+def _digest(name: str) -> str:
+    """Return the name of a learner's files: learners may have any names, file systems allow few."""
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

@@ -1,1 +1,1 @@
-"""How is a call run in a child process, with limits that hold? Knows nothing of learning."""
+"""Run a call in a child process under a time limit and a memory limit. Knows nothing about learning."""

@@ -1,7 +1,8 @@
-"""Isolated child processes from the owner's side: begin a call, wait for one to end, close.
+"""The owner's side of isolated calls: begin a call, wait for one to end, close.
 
-A `Nursery` starts one server process by exec (`worker.py`), which forks a child for each call. Nothing of the owner's
-memory is copied, no lock or file of the owner is inherited, and the owner's `__main__` is never imported again.
+A `Nursery` starts one server process with exec (`server.py`), and the server forks a child for each call. So a child
+copies none of the owner's memory and inherits none of its locks or open files, and the owner's `__main__` is never
+imported again.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ from pydaub.isolation.server import LONGEST_WAIT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Read by libraries when they are loaded; a child raises its own share with threadpoolctl.
+# Libraries read these when they are loaded. A call that may use more threads raises the number with threadpoolctl.
 ENVIRONMENT: Final = {
     **dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
     ),
     "POLARS_MAX_THREADS": "1",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own pool reserves a gigabyte, which the memory limit would count
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # Arrow's own pool reserves a gigabyte, which RLIMIT_DATA would count
     "PYTHONUNBUFFERED": "1",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may use. None: as much as it likes."""
+    """Limits of one call; None means no limit. `memory` is in bytes, on top of what a fresh child uses."""
 
     seconds: float | None = None
-    memory: int | None = None  # bytes, beyond what a fresh child has
+    memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +57,17 @@ class Ended:
 
 
 class Nursery:
-    """The owner's side: `begin` a call, `wait` for one to end, `close`.
+    """Runs calls in child processes: `begin` a call, `wait` for one to end, `cancel` one, `close`.
 
-    `function` is "module:name"; it is called in a child as function(**arguments) with plain JSON values and returns
-    one. `preload` are modules that the server imports once, or "module:name" of functions that it also calls.
+    `function` is "module:name". A child calls it as function(**arguments); arguments and return value are plain JSON
+    values (or an `Answer` with one). `preload` lists modules that the server imports once, and functions
+    ("module:name") that it also calls.
     """
 
     def __init__(self, function: str, preload: Sequence[str] = ()) -> None:
         self._setup = {"function": function, "preload": list(preload), "path": [*map(str, sys.path)]}
-        self._running: dict[int, dict[str, Any]] = {}  # what was asked, in case the server dies
-        self._died: set[int] = set()  # asked a second time, since the server died under them
+        self._running: dict[int, dict[str, Any]] = {}  # requests by key, to repeat them if the server dies
+        self._repeated: set[int] = set()  # keys of requests that were repeated because the server died
         self._ready: deque[Ended] = deque()
         self._keys = 0
         self._buffer = b""
@@ -74,33 +76,37 @@ class Nursery:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        self._process = subprocess.Popen(  # noqa: S603  # ourselves
+        self._process = subprocess.Popen(  # noqa: S603  # this very interpreter, with our own arguments
             [sys.executable, "-P", "-c", f"from pydaub.isolation.server import serve; serve({theirs.fileno()})"],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env={**environment, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, self._setup["path"]))},
-            start_new_session=True,  # Ctrl-C is for the owner
+            start_new_session=True,  # Ctrl-C in the terminal must reach the owner only
         )
         theirs.close()
         self._socket, self._buffer = ours, b""
         self._send(self._setup)
 
-    def begin(self, arguments: Mapping[str, Any], limits: Limits = Limits(), *, again: bool = False) -> int:  # noqa: B008  # frozen
-        """Start a call in a child of its own and return its key; with `again`, calls may have the same one in turn."""
+    def begin(self, arguments: Mapping[str, Any], limits: Limits = Limits(), *, reusable: bool = False) -> int:  # noqa: B008  # frozen
+        """Start a call in a child process and return its key.
+
+        With `reusable`, the call may run in the child of an earlier reusable call, and later ones may run in its
+        child.
+        """
         self._keys += 1
         request = {
             "key": self._keys,
             "arguments": dict(arguments),
             "seconds": None if limits.seconds is None else float(limits.seconds),
             "memory": None if limits.memory is None else int(limits.memory),
-            "again": again,
+            "reusable": reusable,
         }
         self._running[self._keys] = request
         self._send(request)
         return self._keys
 
     def wait(self, timeout: float | None = None) -> Ended | None:
-        """Return the next call that has ended, or None after so many seconds."""
+        """Return the next call that has ended, or None if none ends within `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
             left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
@@ -120,7 +126,7 @@ class Nursery:
         return self._ready.popleft()
 
     def cancel(self, key: int) -> None:
-        """Kill the child of a call, of which nothing more is told."""
+        """Kill the child of a call; `wait` never returns this call."""
         if self._running.pop(key, None) is not None:
             self._send({"cancel": key})
         self._ready = deque(ended for ended in self._ready if ended.key != key)
@@ -133,43 +139,44 @@ class Nursery:
                 self._ready.append(ended)
 
     def _restart(self) -> None:
-        """Start a new server after the old one died: what it was running is tried once more, and then given up."""
+        """Replace a server that died; repeat each of its calls once, and report those that lose their server twice."""
         self._end_server()
         lost, self._running = self._running, {}
         self._start()
         for key, request in lost.items():
-            if key in self._died:
+            if key in self._repeated:
                 self._ready.append(Ended(key, "crash", None, "the process that started it was killed twice", 0.0, 0.0))
             else:
-                self._died.add(key)
+                self._repeated.add(key)
                 self._running[key] = request
                 self._send(request)
 
     def _send(self, message: Mapping[str, Any]) -> None:
         self._socket.settimeout(None)
-        with suppress(ConnectionError):  # the server has died: `wait` finds that out and starts another
+        with suppress(ConnectionError):  # the server has died; `wait` notices it and starts another
             self._socket.sendall(json.dumps(message).encode() + b"\n")
 
     def close(self) -> None:
-        """End every call and the server. Closing twice does no harm."""
+        """Kill every call and end the server. Closing twice is harmless."""
         self._running.clear()
         self._ready.clear()
         self._end_server()
 
     def _end_server(self) -> None:
-        self._socket.close()  # the server sees the end of its pipe, kills its children and leaves
+        self._socket.close()  # the server sees end-of-file, kills its children and exits
+        self._process.terminate()  # ends a server that is still importing modules; a running one ignores it
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        _end_session(self._process.pid)
+        _kill_session(self._process.pid)
 
 
-def _end_session(leader: int) -> None:
-    """End what a server has left behind that was killed itself: its session is its own."""
+def _kill_session(leader: int) -> None:
+    """Kill survivors in the session of a killed server."""
     for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError, ValueError, IndexError):  # it has just ended
+        with suppress(OSError, ValueError, IndexError):  # the process has just ended
             session = int(entry.read_text().rpartition(")")[2].split()[3])
             if session == leader:
                 os.kill(int(entry.parent.name), signal.SIGKILL)

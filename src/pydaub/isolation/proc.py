@@ -1,4 +1,4 @@
-"""What the system says of processes: their memory, whom they have started, and their end."""
+"""Processes as /proc shows them: their memory, their children, and how to kill them."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 def kill(pid: int) -> None:
-    """End a child and everything in its process group."""
+    """Kill every process in the process group of a child."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def kill_strays(known: set[int]) -> None:
-    """End processes that left their group and were left to us by a child that has ended."""
+    """Kill children of this process other than the known ones: orphans that it inherited from a child that exited."""
     for pid in children_of(os.getpid()) - known:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
 def used(pid: int, base: int) -> int:
-    """Return the memory of a child and of those it has started, in bytes, beyond what a fresh child has.
+    """Return the memory in bytes that a child and its descendants use, less the `base` that a fresh child has.
 
-    Pages of mapped files are not counted: they are the data, which all workers share.
+    Pages of memory-mapped files are not counted: they hold the training data, which all workers share.
     """
     own = max(anonymous(pid) - base, 0)
     return own + sum(used(started, 0) for started in children_of(pid))
 
 
 def anonymous(pid: int) -> int:
-    """Return the memory of a process, in bytes, without the pages of mapped files."""
+    """Return the resident memory of a process in bytes, without the pages of memory-mapped files."""
     return status(str(pid), "RssAnon")
 
 
 def peak(pid: int) -> int:
-    """Return the most memory that a process has had, in bytes, those pages included."""
+    """Return the peak resident memory of a process in bytes, including the pages of memory-mapped files."""
     return status(str(pid), "VmHWM")
 
 
-def forget_peak(pid: int) -> None:
-    """Have `peak` count from now on."""
+def reset_peak(pid: int) -> None:
+    """Make `peak` count from now on."""
     with suppress(OSError):
         Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def status(pid: str, name: str) -> int:
-    """Return a line of /proc/PID/status in bytes, 0 where there is none: macOS, or a process that has ended."""
+    """Return a field of /proc/PID/status in bytes; 0 if there is none (on macOS, or after the process has ended)."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith(f"{name}:"):
@@ -62,7 +62,7 @@ def status(pid: str, name: str) -> int:
 
 
 def children_of(pid: int) -> set[int]:
-    """Return the processes that a process has started and that have not ended."""
+    """Return the process ids of the direct children of a process."""
     found: set[int] = set()
     with suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -72,7 +72,7 @@ def children_of(pid: int) -> set[int]:
 
 
 def oom_kills() -> int:
-    """Return how often the system has killed a process for want of memory since it was started."""
+    """Return how many processes the kernel's OOM killer has killed since the machine started."""
     with suppress(OSError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -81,6 +81,6 @@ def oom_kills() -> int:
 
 
 def prctl(option: int, value: int) -> None:
-    """Set what Linux keeps for a process."""
+    """Set an attribute of this process on Linux; do nothing on other systems."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

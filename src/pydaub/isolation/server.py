@@ -1,15 +1,15 @@
-"""The server that forks a child for each call: a time limit, a memory limit, and an end that is always told.
+"""The server process: it forks a child for each call, enforces its limits, and always reports how it ended.
 
-It is started by a `Nursery`, imports what the calls will need, once, and forks a fresh child for each. It enforces the
-limits itself, so that they hold whatever its owner is doing, and ends its children when its owner is gone, however
-that came about: the pipe between them closes.
+A `Nursery` starts the server. It imports once what the calls need and forks a fresh child for each call. It enforces
+the limits itself, so they hold whatever the owner is doing. When the owner is gone for any reason, the socket between
+them closes, and the server kills its children and exits.
 
-A call may be one whose child can be used again: what it had to start first, a JVM, is slow to start. Such a child
-runs one call at a time, and only calls of this kind; it ends with the first that fails, is killed, leaves processes
-behind, or leaves much memory in use.
+A reusable call may share its child with other reusable calls, one at a time, because what the child starts first (a
+JVM) is slow to start. Such a child is killed when a call fails, says that it left the child unusable, is killed,
+leaves processes running, or leaves much memory in use.
 
-Only the standard library and our errors are imported here: the environment decides how many threads a library gets
-when it is loaded.
+This module imports only the standard library and our own errors: the environment must be set before libraries that
+read their number of threads from it are loaded.
 """
 
 from __future__ import annotations
@@ -26,34 +26,42 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.isolation import child as childhood
 from pydaub.isolation import proc
+from pydaub.isolation.memory import mentions_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-POLL_SECONDS: Final = 0.1  # how often memory is looked at; at 100 ms a blow-up overshoots by some percent
-LONGEST_WAIT: Final = 3600.0  # seconds; the system takes no more than some weeks
-TAIL_BYTES: Final = 2000  # what is kept of what a child prints
-NEAR: Final = 0.5  # a child that dies after using this share of its memory died for want of it
-MEMORY_WORDS: Final = (
-    "bad_alloc",
-    "bad_malloc",
-    "Cannot allocate memory",
-    "MemoryError",
-    "Memory allocation",
-    "out of memory",
-    "insufficient memory",  # a JVM's
-    "Could not reserve enough space",  # the same
-    "can't start new thread",  # there is no memory for its stack
-)
-IDLE_SHARE, IDLE_BYTES = (
-    0.25,
-    256 << 20,
-)  # the memory that a child may have while it waits: a share of its limit, or so much
+POLL_SECONDS: Final = 0.1  # how often memory is checked; within 100 ms a child overshoots its limit by a few percent
+LONGEST_WAIT: Final = 3600.0  # seconds; `select` overflows with timeouts of several weeks
+TAIL_BYTES: Final = 2000  # how much of a child's output is kept, from its end
+NEAR: Final = 0.5  # a signal that ends a child using more than this share of its memory limit counts as lack of memory
+# An idle child that uses more memory than this is killed: a share of its limit, but at least so many bytes.
+IDLE_SHARE, IDLE_BYTES = 0.25, 256 << 20
+
+
+@dataclass(slots=True)
+class _Pipe:
+    """The server's end of a pipe that a child writes to, and what was read from it; `keep` limits that to the end."""
+
+    descriptor: int
+    keep: int | None = None
+    content: bytearray = field(default_factory=bytearray)
+
+    def read(self) -> bool:
+        """Read what the pipe holds; return False at end of file. Only once: a chatty child must not starve the loop."""
+        try:
+            received = os.read(self.descriptor, 1 << 16)
+        except BlockingIOError:
+            return True
+        self.content += received
+        if self.keep is not None:
+            del self.content[: -self.keep]
+        return bool(received)
 
 
 @dataclass(slots=True)
@@ -61,32 +69,48 @@ class _Child:
     pid: int
     memory: int | None
     base: int  # anonymous memory that it shares with the server
-    pipes: dict[int, bytearray]  # what was read of its answer, and of what it prints
-    more: int  # where further calls are written to
-    key: int | None = None  # of the call that it runs
-    again: bool = False  # whether it may run another
+    result: _Pipe  # carries its answers
+    output: _Pipe  # carries what it prints
+    requests: int  # descriptor of the pipe to which further calls are written
+    key: int | None = None  # of the call that it is running
+    reusable: bool = False
     began: float = 0.0
     deadline: float = math.inf
-    ooms: int = 0  # how often the system had killed for want of memory when the call began
+    oom_kills: int = 0  # by the kernel, before the call began
     peak: int = 0
-    killed: str | None = None  # why we ended it
+    killed: str | None = None  # why the server killed it
+
+    @property
+    def pipes(self) -> tuple[_Pipe, _Pipe]:
+        return self.result, self.output
+
+    @property
+    def busy(self) -> bool:
+        return self.key is not None and self.killed is None
 
     def take(self, request: Mapping[str, Any]) -> None:
-        """Be the child of this call."""
-        self.key, self.again, self.began, self.ooms = (
-            request["key"],
-            request["again"],
-            time.monotonic(),
-            proc.oom_kills(),
-        )
+        """Record that this child now runs the requested call."""
+        self.key, self.reusable = request["key"], request["reusable"]
+        self.began, self.oom_kills, self.peak = time.monotonic(), proc.oom_kills(), 0
         self.deadline = math.inf if request["seconds"] is None else self.began + request["seconds"]
-        self.peak = 0
-        for read in self.pipes.values():
-            read.clear()
+        for pipe in self.pipes:
+            pipe.content.clear()
+
+    def kill(self, why: str) -> None:
+        self.killed = why
+        proc.kill(self.pid)
+        os.kill(self.pid, signal.SIGKILL)  # in case it has left its process group
+
+    def answer(self) -> dict[str, Any]:
+        """Return the answer to the call, empty if there is none."""
+        with suppress(ValueError):
+            found: dict[str, Any] = json.loads(self.result.content)
+            return found
+        return {}
 
 
 def serve(descriptor: int) -> None:
-    """Be the server: import, then fork a child for each request until the owner is gone."""
+    """Run the server: import what calls need, then fork a child for each request until the owner is gone."""
     _Server(socket.socket(fileno=descriptor)).serve()
 
 
@@ -99,12 +123,13 @@ class _Server:
 
     def serve(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        proc.prctl(proc.PR_SET_CHILD_SUBREAPER, 1)  # what a child leaves behind comes to us, and ends with us
+        proc.prctl(proc.PR_SET_CHILD_SUBREAPER, 1)  # inherit the orphans of children that exit, to kill them
         lines: list[bytes] = []
         while not lines:
             lines = self._received()
         setup, *waiting = map(json.loads, lines)
         self._function = _prepared(setup)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from now on it must kill its children before it exits
         woken, wake = socket.socketpair()
         for end in (woken, wake):
             end.setblocking(False)  # noqa: FBT003  # its only parameter
@@ -116,10 +141,10 @@ class _Server:
             self._loop(waiting, woken)
         finally:
             signal.set_wakeup_fd(-1)
-            self._end_all()
+            self._kill_all()
 
-    def _end_all(self) -> None:
-        """End the children, and what they leave to us when they end, until nothing is left."""
+    def _kill_all(self) -> None:
+        """Kill the children, and the orphans that each of them leaves, until no process is left."""
         with suppress(ChildProcessError):
             while True:
                 for pid in self._children:
@@ -128,7 +153,7 @@ class _Server:
                 self._children.pop(os.wait()[0], None)
 
     def _received(self) -> list[bytes]:
-        """Return the complete lines that have come from the owner; leave when it is gone."""
+        """Return the complete lines that the owner has sent; exit if the owner is gone."""
         try:
             received = self._owner.recv(1 << 16)
         except ConnectionError:
@@ -148,16 +173,16 @@ class _Server:
                     waiting = [json.loads(line) for line in self._received()]
                 elif key.fileobj is woken:
                     woken.recv(1 << 12)
-                else:
-                    self._drain(key.data, key.fd)
+                elif not key.data.read():
+                    self._selector.unregister(key.fd)
             for child in self._children.values():
                 self._enforce(child)
-                self._answered(child)
+                self._finish_reusable(child)
             self._reap()
 
     def _pause(self) -> float | None:
-        """Return how long nothing need be looked at."""
-        busy = [child for child in self._children.values() if child.killed is None and child.key is not None]
+        """Return how many seconds the loop may wait for events before it must check the limits."""
+        busy = [child for child in self._children.values() if child.busy]
         nearest = min((child.deadline for child in busy), default=math.inf) - time.monotonic()
         if any(child.memory is not None for child in busy):
             nearest = min(nearest, POLL_SECONDS)
@@ -167,14 +192,13 @@ class _Server:
         if "cancel" in request:
             for child in self._children.values():
                 if child.key == request["cancel"]:
-                    child.killed = "cancelled"
-                    proc.kill(child.pid)
-                    os.kill(child.pid, signal.SIGKILL)
+                    child.kill("cancelled")
             return
-        if request["again"]:
+        if request["reusable"]:
             for child in self._children.values():
-                if child.again and child.key is None and child.memory == request["memory"] and _sent(child, request):
-                    proc.forget_peak(child.pid)
+                idle = child.reusable and child.key is None and child.memory == request["memory"]
+                if idle and _sent(child, request):
+                    proc.reset_peak(child.pid)
                     child.take(request)
                     return
         self._fork(request)
@@ -182,65 +206,50 @@ class _Server:
     def _fork(self, request: dict[str, Any]) -> None:
         result, result_end = os.pipe()
         output, output_end = os.pipe()
-        more_end, more = os.pipe()
+        requests_end, requests = os.pipe()
         base = proc.anonymous(os.getpid())
         pid = os.fork()
         if pid == 0:
             others = [key.fd for key in self._selector.get_map().values()]
-            others += [child.more for child in self._children.values()]
-            for descriptor in [*others, result, output, more]:
+            others += [child.requests for child in self._children.values()]
+            for descriptor in [*others, result, output, requests]:
                 os.close(descriptor)
-            childhood.live(self._function, request, result_end, output_end, more_end)
-        for descriptor in (result_end, output_end, more_end):
+            childhood.live(self._function, request, result_end, output_end, requests_end)
+        for descriptor in (result_end, output_end, requests_end):
             os.close(descriptor)
         with suppress(OSError):
-            os.setpgid(pid, pid)  # the child does the same; whoever comes first
-        pipes = {result: bytearray(), output: bytearray()}
-        self._children[pid] = child = _Child(pid, request["memory"], base, pipes, more)
+            os.setpgid(pid, pid)  # the child does the same: whichever runs first
+        child = _Child(pid, request["memory"], base, _Pipe(result), _Pipe(output, TAIL_BYTES), requests)
         child.take(request)
-        for descriptor in pipes:
-            os.set_blocking(descriptor, False)
-            self._selector.register(descriptor, selectors.EVENT_READ, child)
-
-    def _drain(self, child: _Child, descriptor: int) -> None:
-        """Read what a child has written, so that it never waits for us; of what it prints keep the end only."""
-        with suppress(BlockingIOError):
-            received = os.read(descriptor, 1 << 16)  # all that a pipe holds; not in a loop, that it could keep going
-            child.pipes[descriptor] += received
-            if descriptor == max(child.pipes):  # its output
-                del child.pipes[descriptor][:-TAIL_BYTES]
-            if not received:
-                with suppress(KeyError):
-                    self._selector.unregister(descriptor)  # it was closed; its content is still needed
+        self._children[pid] = child
+        for pipe in child.pipes:
+            os.set_blocking(pipe.descriptor, False)
+            self._selector.register(pipe.descriptor, selectors.EVENT_READ, pipe)
 
     def _enforce(self, child: _Child) -> None:
-        if child.killed is not None or child.key is None:
+        """Kill a child that is over one of its limits."""
+        if not child.busy:
             return
         if child.memory is not None:
             child.peak = max(child.peak, proc.used(child.pid, child.base))
-            if child.peak > child.memory:
-                child.killed = "memory"
         if time.monotonic() >= child.deadline:
-            child.killed = "timeout"
-        if child.killed is not None:
-            proc.kill(child.pid)
-            os.kill(child.pid, signal.SIGKILL)  # also one that has left its group
+            child.kill("timeout")
+        elif child.memory is not None and child.peak > child.memory:
+            child.kill("memory")
 
-    def _answered(self, child: _Child) -> None:
-        """Tell of a call that has ended in a child that could run another; it waits for that, or ends."""
-        result = min(child.pipes)
-        if not child.again or child.killed is not None or child.key is None or not child.pipes[result].endswith(b"\n"):
+    def _finish_reusable(self, child: _Child) -> None:
+        """Report the call of a reusable child once it has answered; kill the child if it must not be reused."""
+        if not child.reusable or not child.busy or not child.result.content.endswith(b"\n"):
             return
-        self._tell(child, proc.peak(child.pid), 0)
-        answer = json.loads(child.pipes[result])
-        failed = not isinstance(answer.get("value"), dict) or "failure" in answer["value"]
+        self._report(child, proc.peak(child.pid), 0)
         idle = math.inf if child.memory is None else max(IDLE_SHARE * child.memory, IDLE_BYTES)
-        if failed or proc.children_of(child.pid) or proc.used(child.pid, child.base) > idle:
-            child.again = False
+        usable = child.answer().get("reusable", False)
+        if not usable or proc.children_of(child.pid) or proc.used(child.pid, child.base) > idle:
+            child.reusable = False
             proc.kill(child.pid)
 
     def _reap(self) -> None:
-        """Tell the owner of the children that have ended."""
+        """Report the children that have exited."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -251,98 +260,94 @@ class _Server:
             child = self._children.pop(pid, None)
             proc.kill_strays(set(self._children))
             if child is None:
-                continue  # a stray that was left to us
-            proc.kill(pid)  # whatever it has left behind in its group
-            for descriptor in child.pipes:
-                self._drain(child, descriptor)
+                continue  # an orphan that the server inherited
+            proc.kill(pid)  # the rest of its process group
+            for pipe in child.pipes:
+                pipe.read()
                 with suppress(KeyError):
-                    self._selector.unregister(descriptor)
-                os.close(descriptor)
-            os.close(child.more)
-            self._tell(child, usage.ru_maxrss << (10 if sys.platform != "darwin" else 0), status)
+                    self._selector.unregister(pipe.descriptor)
+                os.close(pipe.descriptor)
+            os.close(child.requests)
+            self._report(child, usage.ru_maxrss << (10 if sys.platform != "darwin" else 0), status)
 
-    def _tell(self, child: _Child, peak: int, status: int) -> None:
-        """Tell the owner how a child's call has ended, once."""
+    def _report(self, child: _Child, peak: int, status: int) -> None:
+        """Tell the owner how the call of a child has ended, unless that was reported before."""
         if child.key is None:
             return
-        told = {
+        report = {
             "key": child.key,
             "seconds": time.monotonic() - child.began,
             "peak_mb": peak / (1 << 20),
             **_ended(child, status),
         }
         child.key = None
-        with suppress(ConnectionError):  # the owner has just gone; the next look at its pipe says so
-            self._owner.sendall(json.dumps(told).encode() + b"\n")
+        with suppress(ConnectionError):  # the owner has gone; the next read from its socket ends the server
+            self._owner.sendall(json.dumps(report).encode() + b"\n")
 
 
 def _sent(child: _Child, request: Mapping[str, Any]) -> bool:
-    """Hand a call to a child that waits; whether it is still there to take it."""
+    """Send a call to an idle child; return False if the child has just died."""
     content = json.dumps(request).encode() + b"\n"
     with suppress(BrokenPipeError):
         while content:
-            content = content[os.write(child.more, content) :]
+            content = content[os.write(child.requests, content) :]
     return not content
 
 
 def _prepared(setup: Mapping[str, Any]) -> Callable[..., Any]:
-    """Import what calls will need and return the function."""
+    """Import what calls need and return the function to call."""
     sys.path[:] = setup["path"]
     for name in setup["preload"]:
-        with suppress(Exception):  # whoever needs it will say so
+        with suppress(Exception):  # a call that needs it raises the same error, and that is reported
             if callable(named := _named(name)):
                 named()
     function: Callable[..., Any] = _named(setup["function"])
     gc.collect()
-    gc.freeze()  # a child's collections leave the shared pages shared
+    gc.freeze()  # garbage collection in a child must not write to pages that it shares with the server
     return function
 
 
-def _named(name: str) -> Any:  # noqa: ANN401  # a module, or something in it
+def _named(name: str) -> Any:  # noqa: ANN401  # a module, or any object in it
     module, _, attribute = name.partition(":")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
 
 
-def _ended(child: _Child, status: int) -> dict[str, Any]:  # noqa: PLR0911  # one for each way to end
-    """Return what became of a call: its answer, or why there is none."""
-    result, output = child.pipes.values()
-    tail = output.decode(errors="replace").strip()
+def _ended(child: _Child, status: int) -> dict[str, Any]:
+    """Return how a call ended: with its return value, or with the reason why there is none."""
     if child.killed == "timeout":
-        return _told("timeout", f"longer than {child.deadline - child.began:g} s")
+        return _failed("timeout", f"longer than {child.deadline - child.began:g} s")
     if child.killed == "memory":
-        return _told("memory", f"more than {(child.memory or 0) / 1e6:,.0f} MB")
-    answer = {}
-    with suppress(ValueError):
-        answer = json.loads(result)
+        return _failed("memory", f"more than {(child.memory or 0) / 1e6:,.0f} MB")
+    answer = child.answer()
     if "value" in answer:
         return {"status": "ok", "value": answer["value"], "message": ""}
     if "memory" in answer:
-        return _told("memory", answer["memory"])
-    starved = child.memory is not None and tells_of_memory(f"{answer.get('error', '')} {tail}")
+        return _failed("memory", answer["memory"])
+    printed = child.output.content.decode(errors="replace").strip()
+    starved = child.memory is not None and mentions_memory(f"{answer.get('error', '')} {printed}")
     if "error" in answer:
-        return _told("memory" if starved else "error", answer["error"])
-    code = os.waitstatus_to_exitcode(status)
-    if code == -signal.SIGKILL and proc.oom_kills() > child.ooms:
-        return _told("memory", "killed by the system, which had no memory left")
+        return _failed("memory" if starved else "error", answer["error"])
+    return _died(child, os.waitstatus_to_exitcode(status), printed, starved=starved)
+
+
+def _died(child: _Child, code: int, printed: str, *, starved: bool) -> dict[str, Any]:
+    """Return why a call ended without an answer: a crash, or lack of memory."""
+    if code == -signal.SIGKILL and proc.oom_kills() > child.oom_kills:
+        return _failed("memory", "killed by the system, which had no memory left")
     how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code} and without an answer"
-    last = f": {_last_words(tail)}" if tail else ""
-    # LightGBM, for one, does not survive an allocation that fails: SIGSEGV instead of an exception.
+    last = f": {_last_words(printed)}" if printed else ""
+    # After a failed allocation, LightGBM dies of SIGSEGV instead of raising an exception.
     if child.memory is not None and (starved or (code < 0 and child.peak > NEAR * child.memory)):
-        return _told("memory", f"{how} near its limit of {child.memory / 1e6:,.0f} MB{last}")
-    return _told("crash", how + last)
+        return _failed("memory", f"{how} near its limit of {child.memory / 1e6:,.0f} MB{last}")
+    return _failed("crash", how + last)
 
 
-def _last_words(tail: str) -> str:
-    """Return the last line that was printed, or the one that says why in a JVM's report on its crash."""
-    reason = re.search(r"^#\s+((SIG[A-Z]+|Internal Error) \(.*)", tail, re.MULTILINE)
-    return f"the JVM: {reason[1][:200]}" if reason else tail.splitlines()[-1][-200:]
+def _last_words(printed: str) -> str:
+    """Return the last line of the output, or from a JVM's crash report the line with the cause."""
+    reason = re.search(r"^#\s+((SIG[A-Z]+|Internal Error) \(.*)", printed, re.MULTILINE)
+    return f"the JVM: {reason[1][:200]}" if reason else printed.splitlines()[-1][-200:]
 
 
-def tells_of_memory(text: str) -> bool:
-    """Whether these are the words of a library that was refused memory."""
-    return any(word in text for word in MEMORY_WORDS)
-
-
-def _told(status: str, message: str) -> dict[str, Any]:
+def _failed(status: str, message: str) -> dict[str, Any]:
     return {"status": status, "value": None, "message": message}

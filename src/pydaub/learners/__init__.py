@@ -1,4 +1,4 @@
-"""What is trained? One file, one answer; `portfolio` understands what people write."""
+"""Learners to choose from: built-in portfolios, and those that users bring. `portfolio` parses what users write."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
 from pydaub.learners.base import Learner, Portfolio
+from pydaub.learners.classifiers import CLASSIFIERS
 from pydaub.learners.encoding import encoded
-from pydaub.learners.own import combinations, from_file, listed
+from pydaub.learners.own import DUPLICATE, combinations, from_file, listed
 from pydaub.learners.recipe import Recipe
-from pydaub.learners.sklearn import classification, recipes, regression
+from pydaub.learners.regressors import REGRESSORS
 from pydaub.learners.streaming import STREAMED_CLASSIFIERS, STREAMED_REGRESSORS
 from pydaub.learners.weka.table import WEKA
 
@@ -26,35 +27,70 @@ __all__ = [
     "Portfolio",
     "Recipe",
     "built_in",
-    "classification",
     "combinations",
     "encoded",
     "from_file",
     "listed",
     "portfolio",
     "recipes",
-    "regression",
 ]
 
+# The names of the built-in portfolios.
 DEFAULT: Final = "sklearn"
-PAPER: Final = "weka"
+PAPER: Final = "weka"  # the paper's learners; all their names start with this
 STREAMING: Final = "streaming"
 
 
+def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
+    """Return the recipes of a built-in portfolio, including those that cannot be used here or on such rows.
+
+    Parameters
+    ----------
+    schema
+        Schema of the data; its task decides between classifiers and regressors.
+    name
+        "sklearn", "weka" or "streaming".
+
+    Returns
+    -------
+    Recipes by name, in the order of the portfolio. WEKA has none for regression.
+    """
+    classifiers, regressors = {
+        DEFAULT: (CLASSIFIERS, REGRESSORS),
+        PAPER: (WEKA, ()),
+        STREAMING: (STREAMED_CLASSIFIERS, STREAMED_REGRESSORS),
+    }[name]
+    return {recipe.name: recipe for recipe in (classifiers if schema.task == "classification" else regressors)}
+
+
 def portfolio(
-    spec: Any,  # noqa: ANN401  # text, a list of items, or what `listed` takes
+    spec: Any,  # noqa: ANN401  # text, a list of items, or what `listed` accepts
     schema: Schema,
     left_out: dict[str, str] | None = None,
 ) -> Portfolio:
-    """Return the learners that `spec` names, in its order, each once.
+    """Return the learners that `spec` names, in its order and without duplicates.
 
-    `spec` is text with commas or a list. An item is `sklearn` (the default portfolio), `weka` (the paper's),
-    `streaming` (those that see a block of rows at a time, for samples larger than memory), a learner's name, a pattern
-    such as `forest-*`, a Python file, or one of these with a minus in front, which takes learners out again: out of the
-    default portfolio where nothing was named before. A list may hold learners and (name, estimator) pairs too. Optional
-    packages are imported only for the learners that are left. `left_out`, if given, is filled with those that are meant
-    and cannot be used here or on such rows, and why.
+    Optional packages are imported only for the learners that are returned.
 
+    Parameters
+    ----------
+    spec
+        Text with commas, or a list. Each item is a portfolio (`sklearn`, the default; `weka`, the paper's; `streaming`,
+        which trains on samples larger than memory), the name of a learner, a pattern like `forest-*`, or a Python file.
+        An item with a leading minus removes learners again; as the first item it removes them from the default
+        portfolio. A list may also contain learners and (name, estimator) pairs.
+    schema
+        Schema of the data.
+    left_out
+        If given, it is filled with the learners that `spec` names but that cannot be used, and the reasons.
+
+    Raises
+    ------
+    InputError
+        If an item is unknown, cannot be used, or if no learner is left.
+
+    Examples
+    --------
     >>> from pydaub.data.schema import Schema
     >>> list(portfolio("knn-*, -knn-1, tree", Schema("matrix", "classification", 2, classes=(0, 1))))
     ['knn-5', 'knn-10', 'knn-25', 'tree']
@@ -67,88 +103,92 @@ def portfolio(
         return listed(spec)
     else:
         items = list(spec)
-    chosen, lacking = _chosen(items, schema)
+    chosen, obstacles = _chosen(items, schema)
     if left_out is not None:
-        left_out.update(lacking)
+        left_out.update(obstacles)
     if not chosen:
         why = (
-            f"but {next(iter(lacking.values()))}"
-            if lacking
-            else "which names none. Write sklearn for the default ones."
+            f"but {next(iter(obstacles.values()))}" if obstacles else "which names none. Write sklearn for the default."
         )
         raise InputError(f"`learners` must name at least one learner that can be used, got {spec!r}, {why}")
     return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
 
 
 def built_in(name: str, schema: Schema) -> Learner:
-    """Return the learner of exactly this name out of the built-in portfolios: never a file or a pattern."""
-    known = recipes(schema) | _streaming(schema)
-    known |= {recipe.name: recipe for recipe in WEKA} if schema.task == "classification" else {}
+    """Return the learner with this exact name from the built-in portfolios; files and patterns are not accepted.
+
+    Raises
+    ------
+    InputError
+        If there is no such learner, or if it cannot be used.
+    """
+    known = recipes(schema) | recipes(schema, STREAMING) | recipes(schema, PAPER)
     if name not in known:
-        near = get_close_matches(name, known, n=3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
-        raise InputError(f"`learner` must be of the portfolios sklearn, weka or streaming, got {name!r}. {hint}")
+        raise InputError(
+            f"`learner` must be in a portfolio (sklearn, weka, streaming), got {name!r}. {_hint(name, known)}"
+        )
     if reason := known[name].obstacle(schema):
-        raise InputError(f"`learner` must be one that can be used, got {name!r}, but {reason}")
+        raise InputError(f"`learner` must be usable here, got {name!r}, but {reason}")
     return known[name].learner(schema)
 
 
 def _chosen(items: list[Any], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
-    """Return those that are meant and can be used, and those that are meant and cannot, with the reasons."""
+    """Return the learners that the items name and, with reasons, those that cannot be used."""
     chosen: dict[str, Recipe | Learner] = {}
-    lacking: dict[str, str] = {}
+    obstacles: dict[str, str] = {}
     for index, item in enumerate(items):
         if isinstance(item, str) and item.startswith("-"):
             if not index:
-                chosen, lacking = _divided(recipes(schema), schema)
-            out = [name for name in (*chosen, *lacking) if fnmatchcase(name, item[1:])]
-            if not out:
-                raise InputError(
-                    f"`learners` must name what to take out behind it, got {item!r}, which nothing matches."
-                )
-            for name in out:
+                chosen, obstacles = _divided(recipes(schema), schema)
+            removed = [name for name in (*chosen, *obstacles) if fnmatchcase(name, item[1:])]
+            if not removed:
+                raise InputError(f"`learners` must name learners to remove after a minus, got {item!r}: no match.")
+            for name in removed:
                 chosen.pop(name, None)
-                lacking.pop(name, None)
+                obstacles.pop(name, None)
             continue
         if _is_file(item) and item in items[:index]:
-            continue  # its learners would be new ones of the same names
-        usable, obstacles = _meant(item, schema)
-        lacking |= obstacles
+            continue  # reading it again would create different learners of the same names
+        usable, unusable = _meant(item, schema)
+        obstacles |= unusable
         for name, found in usable.items():
             if chosen.setdefault(name, found) is not found:
-                raise InputError(f"Each learner must have a name of its own, got {name!r} twice. Rename one.")
-    return chosen, lacking
+                raise InputError(DUPLICATE.format(name))
+    return chosen, obstacles
 
 
-def _meant(item: Any, schema: Schema) -> tuple[Mapping[str, Recipe | Learner], dict[str, str]]:  # noqa: ANN401  # the same
+def _meant(item: Any, schema: Schema) -> tuple[Mapping[str, Recipe | Learner], dict[str, str]]:  # noqa: ANN401  # as in `portfolio`
     if _is_file(item):
         return from_file(item, schema), {}
     if not isinstance(item, str):
         return listed([item]), {}
     usable, obstacles = _divided(_named(item, schema), schema)
-    if item in obstacles or (item in {PAPER, STREAMING} and not usable):  # a pattern passes over what cannot be used
+    if item in obstacles or (item in {PAPER, STREAMING} and not usable):  # a pattern skips what cannot be used
         reason = obstacles.get(item) or next(iter(obstacles.values()))
-        raise InputError(f"`learners` must be such as can be used, got {item!r}, but {reason}")
+        raise InputError(f"`learners` must be usable here, got {item!r}, but {reason}")
     return usable, obstacles
 
 
-def _streaming(schema: Schema) -> dict[str, Recipe]:
-    table = STREAMED_CLASSIFIERS if schema.task == "classification" else STREAMED_REGRESSORS
-    return {recipe.name: recipe for recipe in table}
-
-
 def _named(item: str, schema: Schema) -> dict[str, Recipe]:
-    """Return the recipes that an item means, those that cannot be used included. WEKA's all begin with its name."""
-    if item.startswith("stream"):
-        known = _streaming(schema)
-        return known if item == STREAMING else {name: known[name] for name in _matching(item, known)}
-    if not item.startswith(PAPER):
-        known = recipes(schema)
-        return known if item == DEFAULT else {name: known[name] for name in _matching(item, known)}
-    if schema.task != "classification":
-        raise InputError(f"`learners` must be for a {schema.task}, got {item!r}. WEKA's are classifiers.")
-    known = {recipe.name: recipe for recipe in WEKA}
-    return known if item == PAPER else {name: known[name] for name in _matching(item, known)}
+    """Return the recipes that an item names: a whole portfolio, one learner, or all that match a pattern."""
+    table = STREAMING if item.startswith("stream") else PAPER if item.startswith(PAPER) else DEFAULT
+    known = recipes(schema, table)
+    if not known:
+        raise InputError(f"`learners` must be for {schema.task}, got {item!r}. WEKA's are classifiers.")
+    if item == table:
+        return known
+    found = [item] if item in known else [name for name in known if fnmatchcase(name, item)]
+    if not found:
+        hint = _hint(item, [*known, DEFAULT, PAPER, STREAMING])
+        raise InputError(
+            f"`learners` must name learners, sklearn, weka, streaming, or a Python file, got {item!r}. {hint}"
+        )
+    return {name: known[name] for name in found}
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=3)
+    return f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
 
 
 def _is_file(item: object) -> bool:
@@ -156,18 +196,6 @@ def _is_file(item: object) -> bool:
 
 
 def _divided(known: Mapping[str, Recipe], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
+    """Return the recipes that can be used, and the obstacles of the others."""
     obstacles = {name: reason for name, recipe in known.items() if (reason := recipe.obstacle(schema))}
     return {name: recipe for name, recipe in known.items() if name not in obstacles}, obstacles
-
-
-def _matching(item: str, names: Iterable[str]) -> list[str]:
-    """Return the names that an item means: itself, or those that its pattern matches."""
-    names = list(names)
-    found = [item] if item in names else [name for name in names if fnmatchcase(name, item)]
-    if not found:
-        near = get_close_matches(item, [*names, DEFAULT, PAPER, STREAMING], n=3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
-        raise InputError(
-            f"`learners` must name learners, sklearn, weka, streaming, or a Python file, got {item!r}. {hint}"
-        )
-    return found

@@ -1,4 +1,4 @@
-"""Estimators of others, made to work on samples of any size and on labels of any type."""
+"""Wrappers that make other libraries' estimators work on labels of any type and on samples of any size."""
 
 from __future__ import annotations
 
@@ -13,54 +13,68 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from pydaub.learners.base import Estimator, Labels, Rows
 
 
-def _has_probabilities(coded: LabelCoded) -> bool:
-    return hasattr(getattr(coded, "estimator_", coded.estimator), "predict_proba")
+def checked_labels(y: Labels) -> NDArray[Any]:
+    """Return labels as a one-dimensional array; raise ValueError if they are not those of a classification."""
+    y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=None)
+    check_classification_targets(y)
+    return y
+
+
+def wrapped_has(method: str) -> Callable[[Any], bool]:
+    """Return a condition for `available_if`: whether the wrapped estimator has this method."""
+    return lambda wrapper: hasattr(getattr(wrapper, "estimator_", wrapper.estimator), method)
 
 
 class LabelCoded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier that is given the labels as 0, 1, 2 ... without gaps, and answers with the labels."""
+    """Train a classifier on labels that are coded as 0, 1, 2, ... and predict the original labels.
+
+    Parameters
+    ----------
+    estimator
+        Classifier to wrap.
+    """
 
     def __init__(self, estimator: Estimator) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Rows, y: Labels, **fit_params: object) -> LabelCoded:  # scikit-learn's signature
+    def fit(self, X: Rows, y: Labels, **fit_params: object) -> LabelCoded:
         """Train the classifier on the codes of the labels."""
-        y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=None)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = np.unique(checked_labels(y), return_inverse=True)
         self.estimator_ = clone(self.estimator).fit(X, codes, **fit_params)
         return self
 
-    def predict(self, X: Rows) -> NDArray[Any]:  # scikit-learn's signature
+    def predict(self, X: Rows) -> NDArray[Any]:
         """Return a label for each row."""
         check_is_fitted(self, "estimator_")
-        codes = np.asarray(self.estimator_.predict(X)).ravel()  # CatBoost answers with a column
+        codes = np.asarray(self.estimator_.predict(X)).ravel()  # CatBoost returns a column
         return self.classes_[codes.astype(np.intp)]
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns it was trained on."""
+        """Number of columns seen in `fit`."""
         return self.estimator_.n_features_in_
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def predict_proba(self, X: Rows) -> NDArray[np.float64]:  # scikit-learn's signature
+    @available_if(wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: Rows) -> NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own type
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn has no types
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
 
 class _Nearest(BaseEstimator):
-    """The mean or the vote of the nearest rows: of all rows where the sample is smaller than `n_neighbors`."""
+    """Nearest neighbours that use all rows if the sample has fewer than `n_neighbors`."""
 
     _kind: Any
 
@@ -68,8 +82,8 @@ class _Nearest(BaseEstimator):
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
-    def fit(self, X: Rows, y: Labels) -> Estimator:  # scikit-learn's signature
-        """Keep the rows."""
+    def fit(self, X: Rows, y: Labels) -> Estimator:
+        """Store the rows."""
         (rows,) = indexable(X)
         count = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         self.neighbours_ = self._kind(min(self.n_neighbors, count), n_jobs=self.n_jobs).fit(
@@ -78,35 +92,35 @@ class _Nearest(BaseEstimator):
         self.n_features_in_ = self.neighbours_.n_features_in_
         return self
 
-    def predict(self, X: Rows) -> NDArray[Any]:  # scikit-learn's signature
+    def predict(self, X: Rows) -> NDArray[Any]:
         """Return a prediction for each row."""
         check_is_fitted(self)
         return self.neighbours_.predict(X)
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own type
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn has no types
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
 class NearestClassifier(ClassifierMixin, _Nearest):
-    """The class that is most frequent among the nearest rows, however few rows the sample has."""
+    """Predict the most frequent class among the nearest rows, however small the sample is."""
 
     _kind = KNeighborsClassifier
 
-    def fit(self, X: Rows, y: Labels) -> NearestClassifier:  # scikit-learn's signature
-        """Keep the rows."""
+    def fit(self, X: Rows, y: Labels) -> NearestClassifier:
+        """Store the rows."""
         super().fit(X, y)
         self.classes_ = self.neighbours_.classes_
         return self
 
-    def predict_proba(self, X: Rows) -> NDArray[np.float64]:  # scikit-learn's signature
+    def predict_proba(self, X: Rows) -> NDArray[np.float64]:
         """Return the share of each class among the nearest rows."""
         check_is_fitted(self)
         return self.neighbours_.predict_proba(X)
 
 
 class NearestRegressor(RegressorMixin, _Nearest):
-    """The mean of the nearest rows, however few rows the sample has."""
+    """Predict the mean of the nearest rows, however small the sample is."""
 
     _kind = KNeighborsRegressor

@@ -1,4 +1,4 @@
-"""A learner: an unfitted estimator with a name. A portfolio: learners by name, in order."""
+"""A learner is an unfitted estimator with a name; a portfolio is an ordered dict of learners by name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,31 @@ from typing import Any, TypeAlias
 
 from pydaub.errors import InputError
 
-# scikit-learn has no types of its own.
+# scikit-learn has no type annotations.
 Estimator: TypeAlias = Any  # has fit, predict, get_params and set_params
 Labels: TypeAlias = Any  # y
-RandomState: TypeAlias = Any  # None, a number or numpy's RandomState
+RandomState: TypeAlias = Any  # None, an integer or a numpy RandomState
 Rows: TypeAlias = Any  # X: an array, a sparse matrix or a data frame of any library
 
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """An unfitted scikit-learn estimator or pipeline, the name it has in a run, and a line on what it is."""
+    """An unfitted estimator with the name it has in a run.
+
+    Parameters
+    ----------
+    name
+        Name of the learner in the run, the journal and the results.
+    estimator
+        Unfitted scikit-learn estimator or pipeline.
+    description
+        One line for people who choose among learners.
+
+    Raises
+    ------
+    InputError
+        If the name is empty, or if `estimator` is a class or lacks `fit`, `predict` or `get_params`.
+    """
 
     name: str
     estimator: Estimator
@@ -31,10 +46,10 @@ class Learner:
         if inspect.isclass(self.estimator):
             kind = self.estimator.__name__
             raise InputError(f"Learner {self.name!r} must be an estimator, got the class {kind}. Write {kind}().")
-        lacking = [verb for verb in ("fit", "predict", "get_params") if not hasattr(self.estimator, verb)]
-        if lacking:
-            got = f"{type(self.estimator).__name__} without `{'`, `'.join(lacking)}`"
+        missing = [method for method in ("fit", "predict", "get_params") if not hasattr(self.estimator, method)]
+        if missing:
+            got = f"{type(self.estimator).__name__} without `{'`, `'.join(missing)}`"
             raise InputError(f"Learner {self.name!r} must be a scikit-learn estimator, got {got}.")
 
 
-Portfolio: TypeAlias = dict[str, Learner]  # the order breaks ties: cheap and simple learners first
+Portfolio: TypeAlias = dict[str, Learner]  # the order breaks ties, so cheap and simple learners come first

@@ -1,4 +1,4 @@
-"""What columns hold, turned into what scikit-learn's encoders and estimators digest."""
+"""Transformers that turn columns of any type into values that scikit-learn's encoders and estimators accept."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from pydaub.learners.base import RandomState, Rows
 
-TERMS: Final = 20_000  # the words that are kept of free text: more cost time and memory, and seldom help
-REAL: Final = 1e-6  # the share of the first direction's strength from which on a direction is no rounding error
+TERMS: Final = 20_000  # words to keep of free text; more cost time and memory and rarely help
+REAL: Final = 1e-6  # directions below this share of the largest singular value are rounding errors
 
 
 class Stateless(TransformerMixin, BaseEstimator):
-    """A transformer that learns nothing. It is a class, where a function would do, since a saved class is only data."""
+    """A transformer without state; a class instead of a function because skops saves classes without running code."""
 
-    def fit(self, X: Rows, y: object = None) -> Stateless:  # noqa: ARG002  # scikit-learn's signature
-        """Return itself."""
+    def fit(self, X: Rows, y: object = None) -> Stateless:  # noqa: ARG002  # scikit-learn passes y
+        """Do nothing."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -34,34 +34,35 @@ class Stateless(TransformerMixin, BaseEstimator):
 
 
 class Labels(Stateless):
-    """Categories of any type as text, with NaN where one is missing.
+    """Convert categories of any type to text, and missing ones to NaN.
 
-    So that a column may mix types, and `True`, `1` and `1.0` are one category whatever the column's type.
+    A column may mix types. `True`, `1` and `1.0` are the same category, whatever the type of the column.
     """
 
-    def transform(self, X: Rows) -> NDArray[np.object_]:  # scikit-learn's signature
+    def transform(self, X: Rows) -> NDArray[np.object_]:
         """Return the text of each value."""
-        return np.column_stack([_labels(column) for column in _columns(X)])
+        return np.column_stack([_labels(column) for column in columns_of(X)])
 
 
 def _labels(column: Rows) -> NDArray[np.object_]:
     codes, found = pd.factorize(np.asarray(column, dtype=object))
     names = [str(float(value)) if isinstance(value, Real | np.bool_) else str(value) for value in found]
-    return np.array([*names, np.nan], dtype=object)[codes]  # the code of a missing value is -1: the last
+    return np.array([*names, np.nan], dtype=object)[codes]  # a missing value has code -1, the last element
 
 
-def _columns(rows: Rows) -> list[Any]:
+def columns_of(rows: Rows) -> list[Any]:
+    """Return the columns of an array or of a data frame of pandas or polars."""
     if hasattr(rows, "iloc"):
         return [rows.iloc[:, index] for index in range(rows.shape[1])]
     return [rows[:, index] for index in range(rows.shape[1])]
 
 
 class Dates(Stateless):
-    """Four numbers for each date: days since 1970, month, weekday and hour; NaN where it is missing."""
+    """Convert each date to four numbers: days since 1970, month, weekday and hour; NaN if the date is missing."""
 
-    def transform(self, X: Rows) -> NDArray[np.float64]:  # scikit-learn's signature
-        """Return the numbers of each date."""
-        return np.hstack([_dates(column) for column in _columns(X)])
+    def transform(self, X: Rows) -> NDArray[np.float64]:
+        """Return four columns for each column of dates."""
+        return np.hstack([_dates(column) for column in columns_of(X)])
 
 
 def _dates(column: Rows) -> NDArray[np.float64]:
@@ -75,84 +76,84 @@ def _dates(column: Rows) -> NDArray[np.float64]:
 
 
 class FromZero(Stateless):
-    """Codes that begin with -2 as codes that begin with 0, as frequency tables count them."""
+    """Shift codes that start at -2 to start at 0, as naive Bayes on categories needs them."""
 
-    def transform(self, X: Rows) -> Rows:  # scikit-learn's signature
-        """Return the codes."""
+    def transform(self, X: Rows) -> Rows:
+        """Return the shifted codes."""
         return X + 2
 
 
 class Magnitudes(Stateless):
-    """Values of sparse rows without their sign."""
+    """Take the absolute values of sparse rows."""
 
-    def transform(self, X: Rows) -> Rows:  # scikit-learn's signature
-        """Return the rows."""
+    def transform(self, X: Rows) -> Rows:
+        """Return the absolute values."""
         return abs(X)
 
 
 class SparseMatrix(Stateless):
-    """Sparse rows as scipy's matrix: the boosting libraries do not know its arrays yet."""
+    """Convert sparse arrays to sparse matrices, because the boosting libraries do not accept arrays yet."""
 
-    def transform(self, X: Rows) -> csr_matrix:  # scikit-learn's signature
-        """Return the rows, not copied."""
+    def transform(self, X: Rows) -> csr_matrix:
+        """Return the rows without copying the values."""
         return csr_matrix(X)
 
 
 class Numbers(TransformerMixin, BaseEstimator):
-    """Numbers as an array, with NaN where one is missing, and 0 throughout columns of which the sample has none.
+    """Convert numeric columns to an array, with NaN for missing values.
 
-    The latter since scikit-learn's histograms fail on a column without any value.
+    A column that has no value in the sample becomes 0, because scikit-learn's histograms fail on an empty column.
     """
 
-    def fit(self, X: Rows, y: object = None) -> Numbers:  # noqa: ARG002  # scikit-learn's signature
-        """Find the columns without any value."""
+    def fit(self, X: Rows, y: object = None) -> Numbers:  # noqa: ARG002  # scikit-learn passes y
+        """Find the empty columns."""
         rows = validate_data(self, X, ensure_all_finite="allow-nan")
         self.empty_ = np.isnan(rows).all(axis=0)
         return self
 
-    def transform(self, X: Rows) -> NDArray[Any]:  # scikit-learn's signature
-        """Return the array."""
+    def transform(self, X: Rows) -> NDArray[Any]:
+        """Return the numbers as an array."""
         check_is_fitted(self)
         rows = validate_data(self, X, ensure_all_finite="allow-nan", reset=False)
         return np.where(self.empty_, 0, rows) if self.empty_.any() else rows
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own type
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn has no types
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
 
 class TextParts(TransformerMixin, BaseEstimator):
-    """Free text as a few numbers: weighted word counts, projected onto their main directions.
+    """Convert free text to a few numbers: tf-idf weights of words, projected by a truncated SVD.
 
-    All columns of a row count as one text. There are at most `n_components` numbers, fewer where the sample has
-    fewer rows or words, and one that is always 0 where it has no words at all.
+    All text columns of a row are read as one text. There are at most `n_components` numbers: fewer if the sample has
+    fewer rows or words, and a single column of zeros if it has no words.
     """
 
     def __init__(self, n_components: int = 30, random_state: RandomState = None) -> None:
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X: Rows, y: object = None) -> TextParts:  # noqa: ARG002  # scikit-learn's signature
-        """Learn the words and their directions."""
+    def fit(self, X: Rows, y: object = None) -> TextParts:  # noqa: ARG002  # scikit-learn passes y
+        """Learn the words and the projection."""
         words: Any = TfidfVectorizer(max_features=TERMS, sublinear_tf=True)
         self.words_, self.directions_ = None, np.ones((1, 1))
         try:
             counts = words.fit_transform(_texts(X))
-        except ValueError:  # scikit-learn's answer to texts without a single word
+        except ValueError:  # scikit-learn raises it for texts without words
             return self
         self.words_ = words
         if counts.shape[1] > 1:
             directions = TruncatedSVD(min(self.n_components, *counts.shape), random_state=self.random_state)
-            with np.errstate(divide="ignore", invalid="ignore"):  # the share of explained variance where nothing varies
+            with np.errstate(divide="ignore", invalid="ignore"):  # explained variance of constant data
                 directions.fit(counts)
-            # Past the last real direction there is noise, which scaling would make as loud as the rest.
+            # Later directions are rounding errors, which scaling would inflate.
             real = directions.singular_values_ > REAL * directions.singular_values_[0]
             self.directions_ = directions.components_[real].T
         return self
 
-    def transform(self, X: Rows) -> NDArray[np.float64]:  # scikit-learn's signature
-        """Return the numbers of each row; words that were not learnt are passed over."""
+    def transform(self, X: Rows) -> NDArray[np.float64]:
+        """Return the numbers of each row; unknown words are ignored."""
         check_is_fitted(self, "directions_")
         texts = _texts(X)
         return np.zeros((len(texts), 1)) if self.words_ is None else self.words_.transform(texts) @ self.directions_

@@ -1,18 +1,18 @@
-"""Preprocessing that a learner needs, in front of it: fitted on the learner's own sample, so that nothing leaks.
+"""Preprocessing that a learner needs, fitted on the learner's own sample so that nothing leaks.
 
-What is done depends on the kinds of the columns alone, never on values, and is the least that works: each step
-costs time on each of hundreds of allocations.
+The steps depend on the kinds of the columns only, never on values. They are as few as possible, because each of them
+costs time in each of hundreds of allocations.
 
-    how         numbers, dates, text        categories                       for
-    none        as they are                 as they are                      learners that do not look at rows
-    native      NaN stays                   codes, NaN where missing or new  trees that know missing values
-    nominal     the same                    the same, and the learner told   WEKA's classifiers
-    ordinal     median where missing        codes, -1 new, -2 missing        other trees
-    scaled      median, mean 0, spread 1    one column for each (one-hot)    distances, lines, kernels, networks
-    positive    median, between 0 and 1     one column for each              counts
-    binned      median, ten bins            codes from 0                     tables of frequencies
+    how         numbers, dates, text           categories                           for
+    none        unchanged                      unchanged                            learners that ignore the rows
+    native      NaN stays                      codes, NaN if missing or new         trees that handle missing values
+    nominal     like native                    like native, declared as categories  WEKA's classifiers
+    ordinal     median imputed                 codes, -1 if new, -2 if missing      other trees
+    scaled      median imputed, standardized   one-hot                              distances, linear models, networks
+    positive    median imputed, from 0 to 1    one-hot                              counts
+    binned      median imputed, ten bins       codes from 0                         frequency tables
 
-Of sparse rows, scaled ones are divided by each column's largest magnitude, and positive ones lose their sign.
+Sparse rows are divided by the largest magnitude of each column for `scaled`, and made absolute for `positive`.
 """
 
 from __future__ import annotations
@@ -45,17 +45,36 @@ if TYPE_CHECKING:
 How: TypeAlias = Literal["none", "native", "nominal", "ordinal", "scaled", "positive", "binned"]
 Steps: TypeAlias = list[tuple[str, Any]]
 
-CODES: Final = 254  # as many categories as scikit-learn's histograms have bins for; rarer ones share the last code
+CODES: Final = 254  # categories that scikit-learn's histograms have bins for; rarer ones share the last code
 CATEGORIES: Final[tuple[Kind, ...]] = ("categorical", "boolean")
 KEEP_MISSING: Final = ("native", "nominal")
-ONE_HOT: Final = 50  # columns for one categorical column at most; rarer categories share one
+ONE_HOT: Final = 50  # most columns for one categorical column; rarer categories share the last
 
 
 def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estimator:
-    """Return a pipeline that ends in `estimator`, or the estimator itself where nothing needs to be done.
+    """Put the preprocessing that an estimator needs in front of it.
 
-    The last step is named `learner`.
+    Parameters
+    ----------
+    estimator
+        Unfitted estimator.
+    schema
+        Schema of the data.
+    how
+        Kind of preprocessing: "none", "native", "nominal", "ordinal", "scaled", "positive" or "binned". The table at
+        the top of `pydaub.learners.encoding` describes them.
 
+    Returns
+    -------
+    A pipeline whose last step is named `learner`, or the estimator itself if it needs no preprocessing.
+
+    Raises
+    ------
+    InputError
+        If `how` is unknown, or is "binned" for sparse rows.
+
+    Examples
+    --------
     >>> from pydaub.data.schema import Column, Schema
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> rows = Schema("frame", "classification", 2, (Column("age", "numeric"), Column("city", "categorical")))
@@ -72,12 +91,12 @@ def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estim
         known = bool(schema.columns) and not any(column.missing for column in schema.used)
         steps = _numeric(how, impute=not known)
         positions = [place for place, column in enumerate(schema.used) if column.kind in CATEGORIES]
-        estimator = _told_of_categories(estimator, positions, how) if how == "nominal" else estimator
+        estimator = _with_categories(estimator, positions, how) if how == "nominal" else estimator
     elif all(column.kind == "numeric" for column in schema.used):
         steps = _numeric(how, impute=True)
     else:
         steps = [("columns", _by_kind(schema, how))]
-        estimator = _told_of_categories(estimator, range(len(_named(schema, *CATEGORIES))), how)
+        estimator = _with_categories(estimator, range(len(_named(schema, *CATEGORIES))), how)
     return Pipeline([*steps, ("learner", estimator)]) if steps else estimator
 
 
@@ -96,7 +115,7 @@ def _sparse(how: How) -> Steps:
 
 
 def _numeric(how: How, *, impute: bool) -> Steps:
-    """Return the steps for columns of numbers. New rows may miss values even where no row did so far."""
+    """Return the steps for numeric columns. New rows may have missing values even if no known row has any."""
     steps: Steps = []
     if impute:
         median = SimpleImputer(strategy="median", keep_empty_features=True)
@@ -112,7 +131,7 @@ def _numeric(how: How, *, impute: bool) -> Steps:
 
 
 def _by_kind(schema: Schema, how: How) -> ColumnTransformer:
-    """Return the transformer of a frame. Categories come first, so that their positions are known."""
+    """Return the transformer of a data frame. Categories come first, so that their positions are known."""
     tail = _numeric(how, impute=True)
     parts = [
         ("categories", _categories(how), _named(schema, *CATEGORIES)),
@@ -152,8 +171,8 @@ def _ordinal(*, unknown: float, missing: float) -> OrdinalEncoder:
     )
 
 
-def _told_of_categories(estimator: Estimator, positions: Sequence[int], how: How) -> Estimator:
-    """Return the estimator, told which columns are categories if it can be told (histogram gradient boosting, WEKA)."""
+def _with_categories(estimator: Estimator, positions: Sequence[int], how: How) -> Estimator:
+    """Declare the categorical columns to an estimator that has the parameter (histogram gradient boosting, WEKA)."""
     if how in KEEP_MISSING and positions and hasattr(estimator, "categorical_features"):
         return clone(estimator).set_params(categorical_features=list(positions))
     return estimator

@@ -1,4 +1,4 @@
-"""Learners that people bring: a list of them, an estimator with parameters to combine, or a Python file."""
+"""Learners that users bring: a list of them, an estimator with a parameter grid, or a Python file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,24 @@ if TYPE_CHECKING:
     from pydaub.data.schema import Schema
 
 SHAPES: Final = "a list of (name, estimator) pairs, a list of Learner, or a dict of estimators by name"
+DUPLICATE: Final = "Each learner must have a name of its own, got {!r} twice. Rename one."
 
 
-def listed(pairs: Any) -> Portfolio:  # noqa: ANN401  # what people give may be anything
-    """Return the portfolio of a list of (name, estimator) pairs, a list of `Learner`, or a dict by name.
+def listed(pairs: Any) -> Portfolio:  # noqa: ANN401  # checked here, since users may pass anything
+    """Return the portfolio of learners that a user lists.
 
+    Parameters
+    ----------
+    pairs
+        List of (name, estimator) pairs, list of `Learner`, or dict of either by name.
+
+    Raises
+    ------
+    InputError
+        If there is no learner, if one is not an estimator, or if two have the same name.
+
+    Examples
+    --------
     >>> from sklearn.svm import SVC
     >>> list(listed([("soft", SVC(C=0.1)), ("hard", SVC(C=100))]))
     ['soft', 'hard']
@@ -44,12 +57,12 @@ def listed(pairs: Any) -> Portfolio:  # noqa: ANN401  # what people give may be 
     for item in items:
         learner = _learner(item)
         if learner.name in portfolio:
-            raise InputError(f"Each learner must have a name of its own, got {learner.name!r} twice. Rename one.")
+            raise InputError(DUPLICATE.format(learner.name))
         portfolio[learner.name] = learner
     return portfolio
 
 
-def _learner(item: Any) -> Learner:  # noqa: ANN401  # what people give may be anything
+def _learner(item: Any) -> Learner:  # noqa: ANN401  # checked here, since users may pass anything
     match item:
         case Learner():
             return item
@@ -67,12 +80,28 @@ def _short(value: object, width: int = 60) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int = 10, seed: int = 0) -> Portfolio:  # noqa: ANN401  # what people give may be anything
-    """Return a learner for each combination of parameters, named like `svc C=1 gamma=scale`.
+def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int = 10, seed: int = 0) -> Portfolio:  # noqa: ANN401  # checked here, since users may pass anything
+    """Return a learner for each combination of parameters, with names like `svc C=1 gamma=scale`.
 
-    `param_grid` is a dict (or a list of dicts) from parameters to lists of values: each combination is
-    a learner. Where one has a distribution (anything with `rvs`), `n_iter` combinations are drawn instead.
+    Parameters
+    ----------
+    estimator
+        Estimator or pipeline that the parameters belong to.
+    grid_or_distributions
+        Dict, or list of dicts, from parameters to lists of values or to distributions (objects with `rvs`). Lists give
+        every combination; with a distribution, combinations are drawn at random.
+    n_iter
+        Number of combinations to draw if there is a distribution. Duplicates count once.
+    seed
+        Seed for drawing.
 
+    Raises
+    ------
+    InputError
+        If the estimator has no such parameter, or if a parameter has no values.
+
+    Examples
+    --------
     >>> from sklearn.svm import SVC
     >>> list(combinations(SVC(), {"C": [1, 10], "gamma": ["scale"]}))
     ['svc C=1 gamma=scale', 'svc C=10 gamma=scale']
@@ -91,14 +120,13 @@ def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int =
             f"`param_grid` must have a list of values for each parameter: {str(error).rstrip('.')}."
         ) from error
     different = {repr(sorted(settings.items())): settings for settings in found}.values()
-    name = _kind(base)
-    names = [_named(name, settings, _brief) for settings in different]
+    names = [_named(base, settings, _brief) for settings in different]
     if len(set(names)) < len(names):
-        names = [_named(name, settings, repr) for settings in different]
+        names = [_named(base, settings, repr) for settings in different]
     return listed([(name, clone(base).set_params(**settings)) for name, settings in zip(names, different, strict=True)])
 
 
-def _check_parameters(estimator: Estimator, tables: Any) -> None:  # noqa: ANN401  # what people give may be anything
+def _check_parameters(estimator: Estimator, tables: Any) -> None:  # noqa: ANN401  # checked here, since users may pass anything
     if not isinstance(tables, list | tuple) or not tables or not all(isinstance(table, Mapping) for table in tables):
         raise InputError(f"`param_grid` must be a dict of parameters to lists of values, got {_short(tables)}.")
     known = sorted(estimator.get_params())
@@ -111,14 +139,15 @@ def _check_parameters(estimator: Estimator, tables: Any) -> None:  # noqa: ANN40
 
 
 def _kind(estimator: Estimator) -> str:
-    """Return the name of the class; of a pipeline, that of its last step."""
+    """Return the lowercase name of the estimator's class, or of the last step's class if it is a pipeline."""
     while hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]
     return type(estimator).__name__.lower()
 
 
-def _named(name: str, settings: Mapping[str, object], shown: Callable[[object], str]) -> str:
-    return " ".join([name, *(f"{key.rpartition('__')[2]}={shown(value)}" for key, value in settings.items())])
+def _named(estimator: Estimator, settings: Mapping[str, object], shown: Callable[[object], str]) -> str:
+    parameters = (f"{key.rpartition('__')[2]}={shown(value)}" for key, value in settings.items())
+    return " ".join([_kind(estimator), *parameters])
 
 
 def _brief(value: object) -> str:
@@ -130,11 +159,23 @@ def _brief(value: object) -> str:
 
 
 def from_file(path: str | Path, schema: Schema) -> Portfolio:
-    """Return the learners of a Python file, which is run.
+    """Run a Python file and return the learners that it defines.
 
-    It defines `learners`: what `listed` takes, or a function of nothing or of the schema that returns such. A
-    function of the schema can have `pydaub.learners.encoded` put the preprocessing in front. Classes of the file
-    travel to other processes with the learners; other files of its folder do not.
+    The file must define `learners`: anything that `listed` accepts, or a function that returns it. The function may
+    take the schema, for example to add preprocessing with `encoded`. Classes that the file defines are pickled by value
+    for workers; other files in its folder are not.
+
+    Parameters
+    ----------
+    path
+        Python file. It runs with all rights of this process.
+    schema
+        Schema of the data.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, raises an exception, or does not define `learners`.
     """
     file = Path(path)
     try:
@@ -154,19 +195,19 @@ def from_file(path: str | Path, schema: Schema) -> Portfolio:
 
 
 def _run(file: Path, content: bytes) -> ModuleType:
-    """Return the file as a module of a name of its own, so that it hides no other module and none hides it."""
+    """Import the file under a unique module name, so that it cannot clash with another module."""
     digest = blake2b(str(file.resolve()).encode() + b"\0" + content, digest_size=8).hexdigest()
     name = f"pydaub_learners_{digest}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"`learners` must name a Python file, got {file}. Give it the extension .py.")
     module = module_from_spec(spec)
-    sys.modules[name] = module  # where pickle looks for the classes of the file
+    sys.modules[name] = module  # pickle looks up the classes of the file here
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise InputError(_blamed(file, error)) from error
+        raise InputError(_location_and_cause(file, error)) from error
     cloudpickle.register_pickle_by_value(module)
     return module
 
@@ -177,15 +218,17 @@ def _called(file: Path, function: Callable[..., object], schema: Schema) -> obje
     except ValueError:
         wanted = 0
     if wanted > 1:
-        raise InputError(f"`learners` in {file} must take nothing or the schema, got a function of {wanted}.")
+        raise InputError(
+            f"`learners` in {file} must take no parameter or the schema, got a function of {wanted} parameters."
+        )
     try:
         return function(schema) if wanted else function()
     except (Exception, SystemExit) as error:
-        raise InputError(_blamed(file, error)) from error
+        raise InputError(_location_and_cause(file, error)) from error
 
 
-def _blamed(file: Path, error: BaseException) -> str:
-    """Return what went wrong in a person's file and in which line of it."""
+def _location_and_cause(file: Path, error: BaseException) -> str:
+    """Return an error message with the line of the user's file that raised an exception."""
     paths = (str(file), str(file.absolute()))
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
     if isinstance(error, SyntaxError) and error.filename in paths:

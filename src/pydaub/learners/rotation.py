@@ -1,4 +1,4 @@
-"""Rotation forest: each tree sees the rows turned in a way of its own (Rodriguez, Kuncheva and Alonso 2006)."""
+"""Rotation forest: each tree is trained on differently rotated columns (Rodriguez, Kuncheva and Alonso 2006)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ if TYPE_CHECKING:
 
 
 class Rotation(TransformerMixin, BaseEstimator):
-    """Columns in random groups of `group_size`, each group turned to the principal axes of some of its rows.
+    """Split columns into random groups and rotate each group to its principal axes.
 
-    The rows are a random `fraction` of all, drawn with replacement for each group.
+    Parameters
+    ----------
+    group_size
+        Number of columns per group.
+    fraction
+        Share of the rows, drawn with replacement for each group, that determine its axes.
+    random_state
+        Seed for groups and rows.
     """
 
     def __init__(self, group_size: int = 3, fraction: float = 0.75, random_state: RandomState = None) -> None:
@@ -30,8 +37,8 @@ class Rotation(TransformerMixin, BaseEstimator):
         self.fraction = fraction
         self.random_state = random_state
 
-    def fit(self, X: Rows, y: object = None) -> Rotation:  # noqa: ARG002  # scikit-learn's signature
-        """Draw the groups and find their axes."""
+    def fit(self, X: Rows, y: object = None) -> Rotation:  # noqa: ARG002  # scikit-learn passes y
+        """Draw the groups and compute their axes."""
         if self.group_size < 1 or not 0 < self.fraction <= 1:
             got = f"{self.group_size} and {self.fraction}"
             raise InputError(f"`group_size` must be at least 1 and `fraction` above 0 and at most 1, got {got}.")
@@ -47,25 +54,25 @@ class Rotation(TransformerMixin, BaseEstimator):
             self.axes_.append(np.linalg.eigh(part.T @ part)[1])
         return self
 
-    def transform(self, X: Rows) -> NDArray[Any]:  # scikit-learn's signature
-        """Return the rows, turned."""
+    def transform(self, X: Rows) -> NDArray[Any]:
+        """Return the rotated rows."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        turned = np.empty_like(rows)
+        rotated = np.empty_like(rows)
         for group, axes in zip(self.groups_, self.axes_, strict=True):
-            turned[:, group] = rows[:, group] @ axes
-        return turned
+            rotated[:, group] = rows[:, group] @ axes
+        return rotated
 
 
-class TurnedTree(Pipeline):
-    """A rotation and a tree, which is given the weights of the rows."""
+class RotatedTree(Pipeline):
+    """Pipeline of a rotation and a tree that passes sample weights on to the tree."""
 
-    def fit(self, X: Rows, y: Labels = None, sample_weight: Labels = None) -> TurnedTree:  # scikit-learn's signature
-        """Turn the rows and grow the tree."""
+    def fit(self, X: Rows, y: Labels = None, sample_weight: Labels = None) -> RotatedTree:
+        """Rotate the rows and train the tree."""
         return super().fit(X, y, tree__sample_weight=sample_weight)
 
 
 def rotation_forest(tree: Estimator, n_estimators: int = 10) -> Estimator:
-    """Return a forest of such trees in which each has its own rotation and its own draw of the rows."""
+    """Return a bagging ensemble of trees, each with its own rotation and bootstrap sample."""
     forest = BaggingClassifier if is_classifier(tree) else BaggingRegressor
-    return forest(TurnedTree([("rotation", Rotation()), ("tree", tree)]), n_estimators=n_estimators)
+    return forest(RotatedTree([("rotation", Rotation()), ("tree", tree)]), n_estimators=n_estimators)

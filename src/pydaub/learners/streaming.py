@@ -1,9 +1,8 @@
-"""Learners that see a block of rows at a time: they train on more rows than fit into memory.
+"""Learners that train on more rows than fit into memory, because they read one block of rows at a time.
 
-Most learners copy their sample, so that memory ends their race. These read mapped rows block by block: once for means
-and deviations, and then once for each epoch, through `partial_fit`. They are learners of their own, the same at every
-size, so that their curves are curves of one thing; `sgd-logistic`, which goes over its rows until it converges, is
-another.
+Most learners copy their sample and fail when it outgrows memory. These read memory-mapped rows block by block through
+`partial_fit`: once for means and deviations, then once per epoch. They do the same at every size, so their learning
+curves are comparable across sizes. They differ from learners like `sgd-logistic`, which repeat until they converge.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pydaub.learners.adapters import wrapped_has
 from pydaub.learners.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -30,12 +30,18 @@ if TYPE_CHECKING:
 BLOCK: Final = 50_000  # rows
 
 
-def _inner_has(method: str) -> Callable[[Any], bool]:
-    return lambda self: hasattr(self.estimator, method)
-
-
 class _Streamed(BaseEstimator):
-    """An estimator with `partial_fit`, fed block by block with rows that are scaled, gaps filled with the mean."""
+    """Train an estimator block by block on standardized rows, with missing values replaced by the mean.
+
+    Parameters
+    ----------
+    estimator
+        Estimator with `partial_fit`.
+    epochs
+        Number of passes over the rows.
+    block
+        Number of rows per block.
+    """
 
     def __init__(self, estimator: Estimator, epochs: int = 1, block: int = BLOCK) -> None:
         self.estimator = estimator
@@ -43,7 +49,7 @@ class _Streamed(BaseEstimator):
         self.block = block
 
     def fit(self, X: Rows, y: Labels) -> Self:
-        """Read the rows once for the scale, and once for each epoch."""
+        """Read the rows once for the scale and once per epoch."""
         self.scaler_ = StandardScaler()
         for rows in self._blocks(X):
             self.scaler_.partial_fit(rows)
@@ -55,7 +61,7 @@ class _Streamed(BaseEstimator):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def _prepare(self, y: Labels) -> dict[str, Any]:  # noqa: ARG002  # a regression has no classes
+    def _prepare(self, y: Labels) -> dict[str, Any]:  # noqa: ARG002  # classifiers need it
         return {}
 
     def _blocks(self, X: Rows) -> Iterator[Rows]:
@@ -66,7 +72,7 @@ class _Streamed(BaseEstimator):
         for rows in self._blocks(X):
             yield np.nan_to_num(self.scaler_.transform(rows), copy=False)
 
-    def _answers(self, method: str, X: Rows) -> Any:  # noqa: ANN401  # as the estimator's
+    def _answers(self, method: str, X: Rows) -> Any:  # noqa: ANN401  # scikit-learn has no types
         check_is_fitted(self)
         answers = [getattr(self.estimator_, method)(rows) for rows in self._scaled(X)]
         return np.concatenate(answers) if answers else np.empty(0)
@@ -77,45 +83,44 @@ class _Streamed(BaseEstimator):
 
 
 class StreamedClassifier(ClassifierMixin, _Streamed):
-    """A classifier of this kind."""
+    """Train a classifier block by block; parameters as in the base class."""
 
     def _prepare(self, y: Labels) -> dict[str, Any]:
         self.classes_ = np.unique(y)
         return {"classes": self.classes_}
 
-    @available_if(_inner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def predict_proba(self, X: Rows) -> Any:  # noqa: ANN401  # an array
-        """Return probabilities block by block."""
+    @available_if(wrapped_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: Rows) -> Any:  # noqa: ANN401  # scikit-learn has no types
+        """Return class probabilities block by block."""
         return self._answers("predict_proba", X)
 
-    @available_if(_inner_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Rows) -> Any:  # noqa: ANN401  # an array
-        """Return margins block by block."""
+    @available_if(wrapped_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Rows) -> Any:  # noqa: ANN401  # scikit-learn has no types
+        """Return decision values block by block."""
         return self._answers("decision_function", X)
 
 
 class StreamedRegressor(RegressorMixin, _Streamed):
-    """A regressor of this kind."""
+    """Train a regressor block by block; parameters as in the base class."""
 
 
-def _of(kind: type[_Streamed], make: Callable[[], Any], epochs: int = 1) -> Callable[[], Any]:
-    return lambda: kind(make(), epochs=epochs)
+def _streamed(
+    kind: type[_Streamed], name: str, description: str, make: Callable[[], Estimator], epochs: int = 1
+) -> Recipe:
+    return Recipe(
+        f"stream-{name}", f"{description}, block by block", "none", lambda: kind(make(), epochs=epochs), numbers=True
+    )
 
 
+_classifier, _regressor = partial(_streamed, StreamedClassifier), partial(_streamed, StreamedRegressor)
 LOGISTIC: Final = partial(SGDClassifier, loss="log_loss")
-STREAMED_CLASSIFIERS: Final = tuple(
-    Recipe(f"stream-{name}", f"{words}, block by block", "none", _of(StreamedClassifier, make, epochs), numbers=True)
-    for name, words, make, epochs in (
-        ("naive-bayes", "Naive Bayes with a Gaussian for each column", GaussianNB, 1),
-        ("sgd-logistic", "Logistic regression by gradient descent, 3 epochs", LOGISTIC, 3),
-        ("sgd-hinge", "Linear SVM by gradient descent, 3 epochs", partial(SGDClassifier, average=True), 3),
-        ("mlp", "Neural network, 100 hidden units, 5 epochs", MLPClassifier, 5),
-    )
+STREAMED_CLASSIFIERS: Final = (
+    _classifier("naive-bayes", "Naive Bayes with a Gaussian per column", GaussianNB),
+    _classifier("sgd-logistic", "Logistic regression by gradient descent, 3 epochs", LOGISTIC, 3),
+    _classifier("sgd-hinge", "Linear SVM by gradient descent, 3 epochs", partial(SGDClassifier, average=True), 3),
+    _classifier("mlp", "Neural network, 100 hidden units, 5 epochs", MLPClassifier, 5),
 )
-STREAMED_REGRESSORS: Final = tuple(
-    Recipe(f"stream-{name}", f"{words}, block by block", "none", _of(StreamedRegressor, make, epochs), numbers=True)
-    for name, words, make, epochs in (
-        ("sgd", "Least squares by gradient descent, 3 epochs", partial(SGDRegressor, average=True), 3),
-        ("mlp", "Neural network, 100 hidden units, 5 epochs", MLPRegressor, 5),
-    )
+STREAMED_REGRESSORS: Final = (
+    _regressor("sgd", "Least squares by gradient descent, 3 epochs", partial(SGDRegressor, average=True), 3),
+    _regressor("mlp", "Neural network, 100 hidden units, 5 epochs", MLPRegressor, 5),
 )

@@ -228,13 +228,13 @@ class Account:
         return event
 
     def steer(self, event: Steered) -> None:
-        """Carry out a person's command; raises InputError, and changes nothing, where that is impossible."""
+        """Carry out a person's command; raise InputError, changing nothing, where that is impossible."""
         command, learner = event.command, event.learner
         if learner is not None:
             if not isinstance(self.strategy, Steerable):
                 raise InputError(
-                    f"The strategy must be one whose learners can be steered, got {self.settings['strategy']!r}."
-                    " Pausing and stopping the run always work."
+                    "The strategy must be one whose learners can be steered, got"
+                    f" {self.strategy.settings['strategy']!r}. Pausing and stopping the run always work."
                 )
             getattr(self.strategy, command)(learner)
         self._tick(event.clock)
@@ -402,23 +402,8 @@ class Account:
         return self._best.get(learner)
 
     def full_seconds(self) -> float | None:
-        """Return about how long training every learner on all rows would take; None if one was never tried.
-
-        A learner's times are extrapolated by a power of the size fitted to its measured times. A learner that failed
-        counts with the time it took until then.
-        """
-        times: dict[str, list[tuple[int, float]]] = {}
-        failed: dict[str, float] = {}
-        for allocation, outcome in self.outcomes.items():
-            if isinstance(outcome, Measurement):
-                times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
-            else:
-                failed[allocation.learner] = outcome.seconds
-        if not {*times, *failed} >= {*self.learners}:
-            return None
-        return sum(
-            failed[name] if name in failed else extended(sorted(times[name]), self.full_size) for name in self.learners
-        )
+        """Return about how long training every learner on all rows would take; None if one was never tried."""
+        return projected_seconds(self.outcomes.items(), self.learners, self.full_size)
 
     def standings(self) -> dict[str, Standing]:
         """Return what each learner is doing, and why."""
@@ -452,3 +437,24 @@ class Account:
             return asked.learner
         guesses = (allocation.learner for allocation in self.strategy.forecast())
         return next((name for name in guesses if name not in training), None)
+
+
+def projected_seconds(
+    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int
+) -> float | None:
+    """Return about how long training every learner on all rows would take; None if one was never tried.
+
+    A learner's times are extrapolated by a power of the size fitted to its measured times. A learner that failed counts
+    with the time it took until then.
+    """
+    times: dict[str, list[tuple[int, float]]] = {}
+    failed: dict[str, float] = {}
+    for allocation, outcome in outcomes:
+        if isinstance(outcome, Measurement):
+            times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
+        else:
+            failed[allocation.learner] = outcome.seconds
+    names = list(learners)
+    if not {*times, *failed} >= {*names}:
+        return None
+    return sum((failed[name] if name in failed else extended(sorted(times[name]), full_size) for name in names), 0.0)

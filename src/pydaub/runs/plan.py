@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact, parsed_sizes
 from pydaub.algorithm.strategies import DEFAULT, Strategy, make_strategy
-from pydaub.engines.processes import is_warm
+from pydaub.engines.isolated import runs_in_jvm
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
 from pydaub.learners.weka.jar import jar
@@ -114,7 +114,7 @@ class Plan:
         """What makes two runs the same, as plain JSON values: the first line of the journal."""
         task = self.task
         told = {name: _described(learner.estimator) for name, learner in task.learners.items()}
-        weka = any(is_warm(learner.estimator) for learner in task.learners.values())
+        weka = any(runs_in_jvm(learner.estimator) for learner in task.learners.values())
         return {
             **self.strategy.settings,
             "scores": scores_of(task).to_json(),
@@ -204,7 +204,7 @@ def _described(thing: Any) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    found = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
             found[package] = version(package)

@@ -1,7 +1,7 @@
 """Commands that a person leaves in the folder of a run: pause, resume, stop, drop, restore, boost, add.
 
-A command is a file of its own, there whole or not at all. The run looks for new ones between two outcomes and while
-it waits for one, does what they say, journals it, and leaves an answer. The run needs nobody who steers.
+Each command is a file that appears atomically. The run looks for new ones between outcomes and while it waits, carries
+them out, journals them, and leaves an answer.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from uuid import uuid4
 from pydaub.errors import InputError
 from pydaub.records import Steered
 
-STEERING: Final = "steering"  # the folder of a run in which commands are left
-POLL_SECONDS: Final = 0.2  # how often a run looks, and who waits for its answer
+STEERING: Final = "steering"  # subfolder of the run for commands and answers
+POLL_SECONDS: Final = 0.2  # how often the run looks for commands, and a sender for the answer
 COMMAND: Final = ".command"
 ANSWER: Final = ".answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A command as it was found: `key` says which answer is for it."""
+    """A command; `key` identifies its answer."""
 
     key: str
     command: str
@@ -34,24 +34,24 @@ class Letter:
 
 
 class Mailbox:
-    """The folder in which commands and answers lie."""
+    """The folder for commands and answers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def send(self, command: str, learner: str | None = None) -> str:
-        """Leave a command and return the key of its answer."""
-        Steered(command, learner, 0.0)  # refuses what is none
+        """Leave a command; return the key of its answer."""
+        Steered(command, learner, 0.0)  # rejects anything that is not a command
         key = f"{time.time_ns():020}-{uuid4().hex[:8]}"  # so that names sort by time
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._put(f"{key}{COMMAND}", {"command": command, "learner": learner})
         except OSError as error:
-            raise InputError(f"{self.folder} must be a folder that can be written, got {error.strerror}.") from None
+            raise InputError(f"Cannot leave a command in {self.folder}: {error.strerror}.") from None
         return key
 
     def answer_to(self, key: str, timeout: float) -> bool:
-        """Wait for the answer: True if the run has obeyed, False if there is none yet; raises if it refused."""
+        """Wait for the answer. Return True if the run obeyed, False if there is no answer yet; raise if it refused."""
         path, deadline = self.folder / f"{key}{ANSWER}", time.monotonic() + timeout
         while not path.exists():
             if time.monotonic() >= deadline:
@@ -64,11 +64,11 @@ class Mailbox:
         return True
 
     def take(self) -> list[Letter]:
-        """Return the commands that have come, the oldest first; what is no command is thrown away."""
+        """Remove and return the commands, oldest first; files that are not commands are deleted."""
         try:
             names = sorted(entry.name for entry in os.scandir(self.folder) if entry.name.endswith(COMMAND))
         except OSError:
-            return []  # nobody has ever steered
+            return []  # no command was ever sent
         found = []
         for name in names:
             path = self.folder / name
@@ -81,12 +81,12 @@ class Mailbox:
         return found
 
     def answer(self, letter: Letter, refused: str | None = None) -> None:
-        """Tell whoever sent it that the run has obeyed, or why not."""
-        with suppress(OSError):  # the disk is full, or the folder gone: the run goes on
+        """Answer a command: the run obeyed, or refused it for this reason."""
+        with suppress(OSError):  # a full disk or a missing folder must not stop the run
             self._put(f"{letter.key}{ANSWER}", {"refused": refused})
 
     def clear(self) -> None:
-        """Throw away what lies there: commands to a run that has ended are not for the next one."""
+        """Delete everything: commands to a run that has ended are not for the next one."""
         with suppress(OSError):
             for entry in os.scandir(self.folder):
                 Path(entry.path).unlink()

@@ -167,7 +167,7 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
         if one["bound"] is not None and sizes[-1] < full_size:
             axes.plot(*_bound_line(one, sizes[-1], full_size), "--", color="tab:purple", label="bound up to all rows")
         axes.set_xscale("log")
-        axes.set_title(_literal(f"{_short(one['name'])} ({one['standing']})"), fontsize=7)
+        axes.set_title(_literal(f"{_short(one['learner'])} ({one['standing']})"), fontsize=7)
         axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
         axes.minorticks_off()
         axes.tick_params(labelsize=6)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import reference
+from cases import seeds
 from pydaub import (
     Allocation,
     Curve,
@@ -29,7 +30,7 @@ TABLES_IN_A_CHUNK = 200
 
 
 @pytest.mark.parametrize("use_train", [True, False], ids=["daub", "no f^T"])
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("chunk", seeds(4, CHUNKS))
 def test_it_is_algorithm_1(chunk: int, use_train: bool) -> None:  # noqa: FBT001  # pytest's parameter
     """On random tables it allocates and selects as the transcription of the paper does.
 

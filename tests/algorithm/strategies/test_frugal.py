@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cases import seeds
 from pydaub import (
     AllLearnersFailed,
     Allocation,
@@ -20,6 +21,7 @@ from pydaub import (
     ProtocolError,
     Result,
     Schedule,
+    Scores,
     Table,
     TableEngine,
     run,
@@ -35,6 +37,7 @@ N = 51_200
 SIZES = (400, 1600, 6400, N)
 SCHEDULE = Schedule(SIZES)
 SEEDS = range(40)
+CASES = seeds(12, len(SEEDS))
 
 
 def table_of(
@@ -102,7 +105,7 @@ def test_a_dear_learner_is_put_off_but_never_dropped() -> None:
     assert bound > 0.9, "and what it might have had is said"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     table, delta = smooth(seed), random.Random(seed).choice([0.001, 0.01, 0.1])
     strategy, result = finished(table, delta=delta)
@@ -110,19 +113,19 @@ def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     assert result.valid_score is not None
     rate = frugal.SHARE * delta / spent
     for outlook in strategy._outlooks.values():  # noqa: SLF001  # what it knows is looked at
-        assert outlook.gain(result.valid_score, rate) <= 1e-12 or outlook.cap <= result.valid_score
+        assert outlook.worth(rate) <= result.valid_score
 
 
 @pytest.mark.parametrize("guessing", [True, False])
 def test_the_learner_that_is_worth_most_is_next_whatever_a_person_does(*, guessing: bool) -> None:
-    assert sum(decisions_that_are_right(random.Random(seed), guessing=guessing) for seed in range(100)) > 500
+    assert sum(decisions_that_are_right(random.Random(seed), guessing=guessing) for seed in range(50)) > 250
 
 
 def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
     """Carry a steered race through in which some fail, look at each decision, and return how many there were."""
     scale, top = rng.choice([(1.0, 1.0), (1.0, None), (7.0, 1.0)])  # the last ones exceed their top
     table, delta = smooth(rng.randrange(1000), scale), rng.choice([0.0001, 0.01, 0.1])
-    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, top=top), 0.0, 0
+    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, Scores(top=top)), 0.0, 0
     while asked_ := next_of(strategy, table, rng):
         if guessing:
             list(strategy.forecast())
@@ -141,7 +144,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
     return looks
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_guessing_changes_no_decision_even_among_equals(seed: int) -> None:
     outcomes = smooth(seed).outcomes.items()
     table = Table({Allocation(f"{a.learner}{twin}", a.size): outcome for twin in "xy" for a, outcome in outcomes})
@@ -190,7 +193,7 @@ def best(table: Table) -> float:
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 @pytest.mark.parametrize("change", [lambda s: 1000 * s, lambda s: s / 64], ids=["longer", "shorter"])
 def test_it_does_not_matter_in_which_unit_time_is_measured(
     seed: int, change: Callable[[float], float], monkeypatch: pytest.MonkeyPatch
@@ -210,13 +213,16 @@ def test_it_does_not_matter_in_which_unit_time_is_measured(
     assert _sequence(finished(table)) == _sequence(finished(other))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_scores_of_another_scale_are_weighed_alike(seed: int) -> None:
     errors, in_thousands = smooth(seed, shift=-1.0), smooth(seed, scale=1024.0, shift=-1024.0)
-    assert _sequence(finished(errors, top=0.0)) == _sequence(finished(in_thousands, top=0.0))
+    assert _sequence(finished(errors, scores=Scores(top=0.0))) == _sequence(
+        finished(in_thousands, scores=Scores(top=0.0))
+    )
     money, cents = smooth(seed, scale=16.0, shift=32.0), smooth(seed, scale=1024.0, shift=2048.0)
-    assert _sequence(finished(money, top=None)) == _sequence(finished(cents, top=None))
-    assert _sequence(finished(money, top=None)) == _sequence(finished(money)), "1 cannot be the top of such scores"
+    unknown = Scores(top=None)
+    assert _sequence(finished(money, scores=unknown)) == _sequence(finished(cents, scores=unknown))
+    assert _sequence(finished(money, scores=unknown)) == _sequence(finished(money)), "1 cannot be the best possible"
 
 
 def _sequence(done: tuple[Frugal, Result]) -> list[Allocation]:
@@ -238,7 +244,7 @@ def test_a_few_of_the_sizes_are_enough(sizes: tuple[int, ...], used: tuple[int, 
     assert Frugal(["a"], Schedule(sizes)).schedule.sizes == used
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(20, 100))
 def test_of_any_schedule_it_takes_a_first_size_and_all_rows(seed: int) -> None:
     rng = random.Random(seed)
     sizes = tuple(sorted(rng.sample(range(1, 100_000), rng.randint(1, 40))))
@@ -254,9 +260,9 @@ def test_its_reasons_are_told() -> None:
     while asked_ := strategy.ask():
         reasons.append(strategy.reason)
         strategy.tell(asked_, table[asked_])
-    assert reasons[0] == "every learner begins with the smallest size"
-    assert reasons[2].startswith("its training on all rows would pay up to a score of 0.")
-    assert reasons[2].endswith(", the highest")
+    assert reasons[0] == "every learner starts with the smallest size"
+    assert reasons[2].startswith("training it on is worth its time up to a score of 0.")
+    assert reasons[2].endswith(", the highest priority")
 
 
 def test_a_person_may_boost_add_drop_and_restore() -> None:
@@ -291,10 +297,10 @@ def test_a_person_may_boost_add_drop_and_restore() -> None:
         strategy.tell(Allocation("c", 400), table[Allocation("c", 400)])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", CASES)
 def test_its_settings_make_it_anew(seed: int) -> None:
     table = random_table(random.Random(seed), SCHEDULE)
-    strategy = Frugal(table.learners, SCHEDULE, delta=0.03, valid_rows=1234, top=None)
+    strategy = Frugal(table.learners, SCHEDULE, delta=0.03, scores=Scores("error", 1234, None, proportion=False))
     again = Frugal.from_settings(strategy.settings)
     assert again.settings == strategy.settings
     results = [run(each, TableEngine(table)) for each in (strategy, again)]
@@ -309,10 +315,6 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"delta": math.nan}, "`delta` must be greater than 0, got nan"),
         ({"delta": math.inf}, "`delta` must be greater than 0, got inf"),
         ({"delta": "much"}, "`delta` must be a number, got 'much'"),
-        ({"valid_rows": -1}, "`valid_rows` must be at least 1, got -1"),
-        ({"valid_rows": 2.5}, "`valid_rows` must be a whole number, got 2.5"),
-        ({"top": math.inf}, "`top` must be a finite number, or None, got inf"),
-        ({"top": "one"}, "`top` must be a number, got 'one'"),
     ],
 )
 def test_nonsense_is_refused(settings: dict[str, Any], said: str) -> None:

@@ -39,7 +39,7 @@ def arff(folder: Path, content: str | bytes, name: str = "x.arff") -> Source:
 
 @pytest.mark.parametrize("name", ["x.arff", "x.arff.gz"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_all_that_the_format_knows(name: str, end: str, tmp_path: Path) -> None:
+def test_all_features_of_the_format(name: str, end: str, tmp_path: Path) -> None:
     source = arff(tmp_path, (HEADER + ROWS).replace("\n", end), name)
     rows = source.rows
     assert source.label == "Class"
@@ -53,7 +53,7 @@ def test_all_that_the_format_knows(name: str, end: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("quote", ["'", '"'])
-def test_the_quick_and_the_careful_way_agree(quote: str, tmp_path: Path) -> None:
+def test_both_parsers_agree(quote: str, tmp_path: Path) -> None:
     header = "@relation r\n@attribute a numeric\n@attribute b string\n@attribute c {x,'y z',w}\n@data\n"
     body = f"1,hello world,x\n-2.5,?,{quote}y z{quote}\n?,{quote}a, b{quote},w\n 3 , t ,x\n"
     quick = arff(tmp_path, header + body)
@@ -78,7 +78,7 @@ def test_sparse_rows(tmp_path: Path) -> None:
         arff(tmp_path, header + "{0 x}")
 
 
-def test_the_default_form_of_dates(tmp_path: Path) -> None:
+def test_the_default_date_format(tmp_path: Path) -> None:
     rows = arff(tmp_path, "@relation r\n@attribute d DATE\n@data\n2020-05-06T07:08:09\n").rows
     assert rows["d"].tolist() == [pd.Timestamp("2020-05-06 07:08:09")]
 
@@ -101,12 +101,12 @@ A = "@relation r\n@attribute a numeric\n"
         (A + "@data\nx\n", "must have numbers in 'a', as declared, got 'x'"),
         (A + "@data\n1,2\n", "must have 1 values in every row, one for each attribute, got 2 in '1,2'"),
         (A + "@attribute b {x}\n@data\n1,y\n", "must have declared values only in 'b', got 'y'"),
-        (A + "@attribute b string\n@data\n1,'open\n", "must part values by commas and close quotes, got"),
+        (A + "@attribute b string\n@data\n1,'open\n", "must separate values by commas and close its quotes, got"),
         (A + "@attribute b date\n@data\n1,yesterday\n", "must have dates as declared in 'b', got"),
         (A + "@attribute b date 'EEE'\n@data\n1,Mon\n", "must give 'b' a format of yyyy, .*, got 'EEE'"),
         (b"\xff\xfe@data", "must be UTF-8 text, got something else at byte 0"),
     ],
 )
-def test_what_is_no_such_file_is_refused(content: str | bytes, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_arff_is_refused(content: str | bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         arff(tmp_path, content)

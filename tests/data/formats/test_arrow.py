@@ -46,7 +46,7 @@ def write(table: pa.Table, path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.pq", "x.feather", "x.arrow", "x.ipc"])
-def test_all_types_become_a_few(name: str, tmp_path: Path) -> None:
+def test_types_are_converted_to_a_few(name: str, tmp_path: Path) -> None:
     rows = read(write(TABLE, tmp_path / name)).rows
     kinds = {column: str(kind) for column, kind in rows.dtypes.items()}
     assert list(kinds) == TABLE.column_names
@@ -55,7 +55,7 @@ def test_all_types_become_a_few(name: str, tmp_path: Path) -> None:
     assert kinds["category"] == "category"
     assert kinds["small"] == "int8"
     assert kinds["bool"] == "boolean"
-    if name.endswith(("feather", "arrow", "ipc")):  # Parquet keeps categories only of text
+    if name.endswith(("feather", "arrow", "ipc")):  # Parquet stores only categories of text
         assert rows["codes"].cat.categories.tolist() == ["7", "8"]
     for column in ("text", "view", "time"):
         assert pd.api.types.is_string_dtype(rows[column].dtype)
@@ -63,12 +63,12 @@ def test_all_types_become_a_few(name: str, tmp_path: Path) -> None:
     assert rows["zoned"].iloc[2] == pd.Timestamp("1970-01-01 00:00:01.500000")
 
 
-def test_an_index_without_a_name_is_no_column(tmp_path: Path) -> None:
+def test_an_unnamed_index_is_not_a_column(tmp_path: Path) -> None:
     FRAME[["number"]].iloc[::2].to_parquet(tmp_path / "x.parquet")
     assert list(read(tmp_path / "x.parquet").rows) == ["number"]
 
 
-def test_files_of_polars(tmp_path: Path) -> None:
+def test_files_written_by_polars(tmp_path: Path) -> None:
     POLARS.write_parquet(tmp_path / "x.parquet")
     POLARS.write_ipc(tmp_path / "x.feather")
     for name in ("x.parquet", "x.feather"):
@@ -79,7 +79,7 @@ def test_files_of_polars(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.feather", "x.arrow"])
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PAR1nonsensePAR1", b"ARROW1\0\0nonsenseARROW1"])
-def test_what_is_no_such_file_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+def test_other_files_are_refused(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(
         InputError, match=r"must be (a Parquet|an Arrow or Feather) file, got something else: .+|must hold"
@@ -88,7 +88,7 @@ def test_what_is_no_such_file_is_refused(name: str, content: bytes, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.feather"])
-def test_tables_that_cannot_be_used_are_refused(name: str, tmp_path: Path) -> None:
+def test_unusable_tables_are_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     with pytest.raises(InputError, match="must hold rows, got 13 columns and 0 rows"):
         read(write(TABLE.slice(0, 0), path))

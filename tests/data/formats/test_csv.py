@@ -21,10 +21,10 @@ def frame(folder: Path, content: str | bytes, name: str = "x.csv", **options: An
 CONTENT = "a,b,c\n1,x,2.5\n2,,?\nNA,z z,1e3\n"
 
 
-@pytest.mark.parametrize("parting", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("name", ["x.csv", "x.TSV", "x.txt", "x.data", "x.csv.gz"])
-def test_a_table_is_read_whatever_parts_its_columns(parting: str, name: str, tmp_path: Path) -> None:
-    content = CONTENT.replace(",", parting).encode()
+def test_every_delimiter_and_ending_is_read(separator: str, name: str, tmp_path: Path) -> None:
+    content = CONTENT.replace(",", separator).encode()
     rows = frame(tmp_path, gzip.compress(content, mtime=0) if name.endswith("gz") else content, name)
     assert list(rows) == ["a", "b", "c"]
     assert rows["a"].fillna(-1).tolist() == [1, 2, -1]
@@ -42,11 +42,11 @@ def test_a_table_is_read_whatever_parts_its_columns(parting: str, name: str, tmp
         ("a,b;c,d;e\n1,2;3;4\n", ";"),
     ],
 )
-def test_the_delimiter_is_the_steadiest(content: str, found: str) -> None:
+def test_the_delimiter_is_the_one_that_occurs_equally_often_in_every_line(content: str, found: str) -> None:
     assert delimiter(content) == found
 
 
-def test_types_are_found_over_the_whole_file(tmp_path: Path) -> None:
+def test_types_are_inferred_from_the_whole_file(tmp_path: Path) -> None:
     lines = "".join(f"{i},{i}\n" for i in range(200_000))
     rows = frame(tmp_path, f"a,b\n{lines}7,n/k\n")
     assert rows["a"].dtype.kind == "i"
@@ -59,7 +59,7 @@ def test_columns_may_be_read_as_text(tmp_path: Path) -> None:
     assert str(rows["d"].dtype) == "datetime64[us]"
 
 
-def test_quotes_may_hold_commas_newlines_and_quotes(tmp_path: Path) -> None:
+def test_quoted_values_may_contain_commas_newlines_and_quotes(tmp_path: Path) -> None:
     rows = frame(tmp_path, 'a,"b, c"\n"x\ny, ""z""",1\n"",2\n')
     assert list(rows) == ["a", "b, c"]
     assert rows["a"].iloc[0] == 'x\ny, "z"'
@@ -72,13 +72,13 @@ def test_bools_dates_and_times(tmp_path: Path) -> None:
     assert rows["h"].iloc[0] == "12:30:00"
 
 
-def test_a_byte_order_mark_windows_lines_and_blank_names(tmp_path: Path) -> None:
+def test_a_byte_order_mark_windows_newlines_and_blank_names(tmp_path: Path) -> None:
     rows = frame(tmp_path, b"\xef\xbb\xbf, b ,\r\n1,2,3\r\n")
     assert list(rows) == ["column 1", "b", "column 3"]
     assert rows.iloc[0].tolist() == [1, 2, 3]
 
 
-def test_names_may_hold_newlines_and_blank_lines_may_come_first(tmp_path: Path) -> None:
+def test_names_may_contain_newlines_and_blank_lines_may_come_first(tmp_path: Path) -> None:
     rows = frame(tmp_path, '\n\n\t"b\nc"\n1\t2\n3\t4\n')
     assert list(rows) == ["column 1", "b\nc"]
     assert rows["column 1"].tolist() == [1, 3]
@@ -107,12 +107,12 @@ def test_an_encoding_may_be_named(tmp_path: Path) -> None:
         (b"\x1f\x8bnonsense", "must be a whole gzip file, got"),
     ],
 )
-def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         frame(tmp_path, content)
 
 
-def test_an_encoding_must_be_known_and_fit(tmp_path: Path) -> None:
+def test_an_encoding_must_exist_and_fit(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`encoding` must be one that Python knows, such as latin-1, got 'klingon'"):
         frame(tmp_path, "a,b\n1,2\n", encoding="klingon")
     with pytest.raises(InputError, match="must be ascii text, got something else at byte 4"):

@@ -27,7 +27,7 @@ def test_features_keep_their_numbers(name: str, tmp_path: Path) -> None:
 
 
 def test_two_files_that_count_differently_are_not_shifted(tmp_path: Path) -> None:
-    """A file without feature 0 may count from 0 all the same."""
+    """A file without feature 0 may still count from 0."""
     assert svm(tmp_path, b"1 0:1 2:5\n").rows[0, 2] == svm(tmp_path, b"1 2:5\n").rows[0, 2] == 5
 
 
@@ -44,6 +44,6 @@ def test_two_files_that_count_differently_are_not_shifted(tmp_path: Path) -> Non
         ("x.svm.gz", gzip.compress(CONTENT, mtime=0)[:-9], "must be an svmlight file, got something else"),
     ],
 )
-def test_what_is_no_such_file_is_refused(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_svmlight_is_refused(name: str, content: bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         svm(tmp_path, content, name)

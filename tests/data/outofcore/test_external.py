@@ -1,4 +1,4 @@
-"""Data larger than memory, shuffled exactly, in bounded memory, killed and begun again."""
+"""Data larger than memory: prepared exactly, in bounded memory, and resumed after a kill."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MB = 1 << 20
 
 
 def table(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """Return rows that are known by a number of their own, with a rare class."""
+    """Return rows that each have a unique number, with a rare class."""
     rng = np.random.default_rng(seed)
     own = rng.permutation(rows) * 7.5
     label = np.where(rng.random(rows) < 0.02, "rare", np.where(own % 2 > 0.9, "yes", "no"))
@@ -48,14 +48,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, block: float = 3e-5, bucket: float = 2e-4) -> None:
-    """Have many blocks, buckets and checkpoints of a small file."""
+    """Divide a small file into many blocks, buckets and checkpoints."""
     monkeypatch.setattr("pydaub.data.outofcore.external.BLOCK_SHARE", block)
     monkeypatch.setattr("pydaub.data.outofcore.plan.BUCKET_SHARE", bucket)
     monkeypatch.setattr("pydaub.data.outofcore.scatter.CHECKPOINT", 3)
 
 
 @pytest.mark.parametrize("end", ["parquet", "csv", "feather", "folder"])
-def test_every_row_is_there_once_and_every_beginning_is_in_proportion(
+def test_every_row_occurs_once_and_every_prefix_is_stratified(
     end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_blocks(monkeypatch)
@@ -89,7 +89,7 @@ def test_every_row_is_there_once_and_every_beginning_is_in_proportion(
         assert abs(share - 0.3) < 0.02
 
 
-def test_the_seed_decides_and_the_order_has_nothing_of_the_files(tmp_path: Path) -> None:
+def test_the_order_depends_on_the_seed_and_not_on_the_file(tmp_path: Path) -> None:
     rows = 20_000
     frame = pd.DataFrame({"own": np.arange(rows) + 0.5, "label": np.arange(rows) % 2})
     frame.to_parquet(tmp_path / "data.parquet")
@@ -105,7 +105,7 @@ def test_the_seed_decides_and_the_order_has_nothing_of_the_files(tmp_path: Path)
     assert ((halves - expected) ** 2 / expected).sum() < 19 + 5 * np.sqrt(2 * 19)
 
 
-def test_what_it_finds_is_what_loading_finds(tmp_path: Path) -> None:
+def test_it_finds_the_same_schema_and_rows_as_load(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = 2000
     frame = pd.DataFrame(
@@ -117,7 +117,7 @@ def test_what_it_finds_is_what_loading_finds(tmp_path: Path) -> None:
             "row": np.arange(rows),
             "same": 1,
             "gaps": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(size=rows)),
-            "late": ["1"] * (rows - 1) + ["n/k"],  # a number but for the last row
+            "late": ["1"] * (rows - 1) + ["n/k"],  # numbers except for the last row
             "y": rng.choice([0, 1], rows),
         }
     )
@@ -137,7 +137,7 @@ def test_what_it_finds_is_what_loading_finds(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(*ordered)
 
 
-def test_a_number_is_learned_as_one(tmp_path: Path) -> None:
+def test_a_target_of_numbers_is_a_regression(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=500), "y": rng.normal(size=500)})
     frame.loc[::50, "y"] = np.nan
@@ -150,7 +150,7 @@ def test_a_number_is_learned_as_one(tmp_path: Path) -> None:
 KILLED = """
 import sys, os
 from pathlib import Path
-from pydaub.data import external, plan, scatter
+from pydaub.data.outofcore import external, plan, scatter
 external.BLOCK_SHARE, plan.BUCKET_SHARE, scatter.CHECKPOINT = 3e-5, 2e-4, 3
 left = int(sys.argv[3])
 def progress(stage, share):
@@ -162,7 +162,43 @@ external.prepare_out_of_core(external.Wanted(sys.argv[1], "label"), Path(sys.arg
 """
 
 
-def test_killed_anywhere_it_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def interrupted(path: Path, out: Path, after: int) -> bool:
+    """Prepare a file, but stop after this many reports of progress; return whether it was stopped."""
+    left = after
+
+    def progress(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+
+    try:
+        prepare_out_of_core(Wanted(str(path), "label"), out, LEAST, progress)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_an_interrupted_preparation_is_resumed_with_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    path, out = tmp_path / "data.parquet", tmp_path / "out"
+    table(1000).to_parquet(path, row_group_size=500)
+    prepared(path, tmp_path / "whole")
+    stops = 0
+    for after in (1, 5, 11, 14, 3, 30, 10_000):
+        if not interrupted(path, out, after):
+            break
+        stops += 1
+        assert not out.exists(), "it appears only when it is complete"
+    assert stops >= 4
+    assert contents(out) == contents(tmp_path / "whole")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["data.parquet", "out", "whole"]
+
+
+@pytest.mark.slow("processes")
+def test_a_killed_preparation_is_resumed_with_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
     path = tmp_path / "data.parquet"
     table().to_parquet(path, row_group_size=500)
@@ -174,19 +210,19 @@ def test_killed_anywhere_it_goes_on_and_comes_to_the_same(tmp_path: Path, monkey
         kills += done.returncode == -signal.SIGKILL
         if done.returncode == 0:
             break
-        assert not out.exists(), "it is there whole or not at all"
+        assert not out.exists(), "it appears only when it is complete"
     assert kills >= 4
     assert contents(out) == contents(tmp_path / "whole")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["data.parquet", "out", "whole"]
 
 
-@pytest.mark.parametrize("text", [True, False], ids=["with text", "numbers alone"])
-def test_how_much_memory_there_was_changes_no_byte(
+@pytest.mark.parametrize("text", [True, False], ids=["with text", "only numbers"])
+def test_the_output_does_not_depend_on_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, text: bool
 ) -> None:
     monkeypatch.setattr("pydaub.data.outofcore.gather.BATCH", 2**12)
     path, seen = tmp_path / "data.parquet", []
-    frame = table(20_000)
+    frame = table(2000)
     if text:
         frame["town"] = frame["noise"].map(lambda noise: "Ulm" if noise > 1 else None if noise > 0 else "Köln")
     frame.to_parquet(path)
@@ -197,11 +233,9 @@ def test_how_much_memory_there_was_changes_no_byte(
     assert seen[0] == seen[1] == seen[2]
 
 
-def test_columns_that_differ_from_block_to_block_come_out_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_columns_whose_blocks_differ_get_one_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
-    rows = 3000
+    rows = 900
     rng = np.random.default_rng(0)
     target = rng.integers(0, 2, rows).astype(float)
     target[::100] = np.nan
@@ -219,16 +253,16 @@ def test_columns_that_differ_from_block_to_block_come_out_alike(
     pq.write_table(frame, tmp_path / "data.parquet", row_group_size=200)
     data = prepared(tmp_path / "data.parquet", tmp_path / "out", "y")
     assert (data.schema.form, data.schema.task, data.schema.classes) == ("frame", "classification", (0, 1))
-    assert data.full_size + data.valid_size == rows - 30
+    assert data.full_size + data.valid_size == rows - 9
     found = pd.concat([data.train(data.full_size).X, data.valid().X]).sort_values("number", ignore_index=True)
     expected = frame.to_pandas()[~np.isnan(target)].sort_values("number", ignore_index=True)
     assert list(found["town"]) == list(expected["town"])
     assert np.array_equal(found["small"].to_numpy(float), expected["small"].to_numpy(float), equal_nan=True)
 
 
-def test_no_type_comes_back_that_a_block_has_contradicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_type_that_one_block_contradicts_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
-    numbers, words = ["7", " 8"] * 1500, ["true", "false"] * 1500
+    numbers, words = ["7", " 8"] * 300, ["true", "false"] * 300
     lines = [
         f"{first},{second},{place % 2}"
         for place, (first, second) in enumerate(zip(numbers + words, numbers * 2, strict=True))
@@ -238,7 +272,8 @@ def test_no_type_comes_back_that_a_block_has_contradicted(tmp_path: Path, monkey
     assert {column.name: column.kind for column in data.schema.columns} == {"mixed": "categorical", "spaced": "numeric"}
 
 
-def test_killed_from_the_command_line_it_goes_on(tmp_path: Path) -> None:
+@pytest.mark.slow("processes")
+def test_a_killed_command_is_resumed(tmp_path: Path) -> None:
     path, out = tmp_path / "data.parquet", tmp_path / "out"
     table(200_000).to_parquet(path, row_group_size=5000)
     command = ["prepare", path, "--target", "label", "--out", out, "--memory", "400MB"]
@@ -255,7 +290,7 @@ def test_killed_from_the_command_line_it_goes_on(tmp_path: Path) -> None:
         [sys.executable, "-m", "pydaub", *map(str, command)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "survey" not in done.stderr, "the first pass was through"
+    assert "survey" not in done.stderr, "the first pass is not repeated"
     assert "must be new or empty" in refused(*command[:-1], "4GB")
     assert "`cv` must be given when data is prepared" in refused("run", out, "--cv", "3")
 
@@ -268,19 +303,18 @@ def _in_the_way(folder: Path) -> str:
     return said
 
 
-def test_a_file_shorter_than_its_checkpoint_says_has_the_pass_begin_again(
+def test_the_second_pass_starts_again_if_a_file_is_shorter_than_its_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_blocks(monkeypatch)
     path, out, work = tmp_path / "data.parquet", tmp_path / "out", tmp_path / "out.work"
-    table().to_parquet(path)
+    table(1000).to_parquet(path)
     prepared(path, tmp_path / "whole")
     for lost in ("some", "all"):
-        done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(out), "75"], check=False)
-        assert done.returncode == -signal.SIGKILL
+        assert interrupted(path, out, 25)
         lengths = json.loads((work / "scattered.json").read_text())["lengths"]
         name = max(lengths, key=lengths.__getitem__)
-        assert lengths[name] > 0, "a checkpoint was made"
+        assert lengths[name] > 0, "there is a checkpoint"
         if lost == "all":
             (work / name).unlink()
         else:
@@ -292,7 +326,7 @@ def test_a_file_shorter_than_its_checkpoint_says_has_the_pass_begin_again(
 
 @pytest.mark.skipif(os.getuid() != 0 or sys.platform != "linux", reason="mounts a small disk")
 @pytest.mark.parametrize(("form", "sizes"), [("matrix", (1, 2)), ("frame", (1, 2, 3))])
-def test_a_full_disk_is_told_and_with_more_room_it_goes_on(form: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_preparation_resumed(form: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
     frame, path, disk = table(60_000), tmp_path / "data.parquet", tmp_path / "disk"
     if form == "frame":
         frame["town"] = np.where(frame.noise > 0, "rome", "oslo")
@@ -301,10 +335,10 @@ def test_a_full_disk_is_told_and_with_more_room_it_goes_on(form: str, sizes: tup
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False).returncode:
         pytest.skip("a disk cannot be mounted here")
     try:
-        for size in sizes:  # too small for the buckets, or for what is made of them
+        for size in sizes:  # too small for the buckets, or for the output
             subprocess.run(["mount", "-o", f"remount,size={size}m", disk], check=True)
             with pytest.raises(
-                InputError, match=r"with room for the rows twice, got No space left on device: .* goes on"
+                InputError, match=r"with room for the rows twice, got No space left on device: .* to resume"
             ):
                 prepared(path, disk / "out")
             assert [each.name for each in disk.iterdir()] == ["out.work"]
@@ -315,12 +349,11 @@ def test_a_full_disk_is_told_and_with_more_room_it_goes_on(form: str, sizes: tup
         subprocess.run(["umount", "-l", disk], check=True)
 
 
-def test_another_question_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_options_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
     path, out = tmp_path / "data.parquet", tmp_path / "out"
-    table().to_parquet(path)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(out), "9"], check=False)
-    assert done.returncode == -signal.SIGKILL
+    table(1000).to_parquet(path)
+    assert interrupted(path, out, 9)
     assert (tmp_path / "out.work" / "asked.json").exists()
     data = prepared(path, out, seed=5)
     fresh = prepared(path, tmp_path / "fresh", seed=5)
@@ -340,7 +373,8 @@ print(peak(os.getpid()))
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.slow("memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_memory_stays_within_its_limit_with_data_four_times_as_large(tmp_path: Path) -> None:
     limit, rows, width = 340_000_000, 9_000_000, 38
     path, rng = tmp_path / "big.parquet", np.random.default_rng(0)
@@ -387,11 +421,12 @@ def write_wide_text(path: Path) -> None:
     csv.write_csv(many(150_000), path)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.slow("memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 @pytest.mark.parametrize(
     ("name", "write"), [("d.parquet", write_dictionary), ("one.arrow", write_one_batch), ("t.csv", write_wide_text)]
 )
-def test_memory_stays_within_its_limit_however_rows_are_packed(
+def test_memory_stays_within_its_limit_however_rows_are_stored(
     name: str, write: Callable[[Path], None], tmp_path: Path
 ) -> None:
     limit = 400_000_000
@@ -416,7 +451,8 @@ def learners(schema):
 """
 
 
-def test_a_learner_that_needs_all_its_rows_in_memory_fails_and_a_streaming_one_goes_on(tmp_path: Path) -> None:
+@pytest.mark.slow("memory")
+def test_a_learner_that_needs_all_rows_in_memory_fails_and_a_streaming_one_wins(tmp_path: Path) -> None:
     path, out = tmp_path / "data.parquet", tmp_path / "out"
     table(60_000).to_parquet(path)
     (tmp_path / "own.py").write_text(COPIES)
@@ -431,14 +467,14 @@ def test_a_learner_that_needs_all_its_rows_in_memory_fails_and_a_streaming_one_g
     assert "Selected stream-naive-bayes" in done.out
 
 
-def test_a_run_takes_the_folder_and_copies_nothing(tmp_path: Path) -> None:
+def test_a_run_uses_the_folder_without_copying_it(tmp_path: Path) -> None:
     path, out, run = tmp_path / "data.parquet", tmp_path / "out", tmp_path / "run"
-    table().to_parquet(path)
+    table(500).to_parquet(path)
     made = call("prepare", path, "--target", "label", "--out", out, "--memory", "4GB")
     assert made.code == 0, made.err
     assert "Run it: pydaub run" in made.out
     assert "gather: 100 %" in made.err
-    done = call("run", out, "--learners", "tree,naive-bayes-gaussian", "--out", run, "--jobs", 1, "--json", "--quiet")
+    done = call("run", out, "--learners", "naive-bayes-gaussian", "--out", run, "--jobs", 1, "--json", "--quiet")
     assert done.code == 0, done.err
     assert done.json["full_size"] == Prepared.open(out).full_size
     assert (run / "data").is_symlink()
@@ -449,8 +485,8 @@ def test_a_run_takes_the_folder_and_copies_nothing(tmp_path: Path) -> None:
     assert "`drop` must be given when data is prepared" in refused("run", out, "--drop", "noise")
 
 
-def _note(told: list[str], stage: str, _share: float) -> None:
-    told.append(stage)
+def _note(stages: list[str], stage: str, _share: float) -> None:
+    stages.append(stage)
 
 
 def test_nonsense_is_refused(tmp_path: Path) -> None:
@@ -494,15 +530,15 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         ({"task": "regression"}, "must be numbers for a regression"),
     ]
     for wanted, message in refusals:
-        told: list[str] = []
+        stages: list[str] = []
         with pytest.raises(InputError, match=message):
             prepare_out_of_core(
                 Wanted(str(path), "label", **{k: v for k, v in wanted.items() if k != "memory"}),
                 out,
                 wanted.get("memory", LEAST),
-                partial(_note, told),
+                partial(_note, stages),
             )
-        assert not told or "task" in wanted, "nothing was read for it"
+        assert not stages or "task" in wanted, "no row was read"
     (out / "something").mkdir(parents=True)
     with pytest.raises(InputError, match="`out` must be new or empty"):
         prepared(path, out)

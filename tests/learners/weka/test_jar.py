@@ -1,4 +1,4 @@
-"""Where WEKA is found, what a jar is seen to hold, and what is said when something is missing."""
+"""Finding WEKA's jar, reading it, and saying what is missing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import pytest
 
 from pydaub.errors import InputError
 from pydaub.learners.weka import jar as where
+from pydaub.learners.weka.classifier import WekaClassifier
 from pydaub.learners.weka.jar import DEBIAN, VARIABLE, jar, obstacle, use_jar
 from weka_here import needs_old_weka, needs_weka, newer_weka
 
 
 @pytest.fixture(autouse=True)
-def _as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_jar_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
 
 
@@ -30,14 +31,14 @@ def made_jar(path: Path, version: str = "3-8-6", *classes: str) -> Path:
 
 
 @needs_old_weka
-def test_debians_jar_is_found_and_holds_everything() -> None:
+def test_the_jar_of_debian_is_found_and_has_all_classes() -> None:
     assert jar().paths == (DEBIAN,)
     assert jar().version.startswith("3.6.")
     assert "weka.classifiers.trees.BFTree" in jar().classes
     assert obstacle("weka.classifiers.trees.BFTree") == ""
 
 
-def test_a_jar_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jar_that_the_user_names_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_jar(tmp_path / "weka.jar", "3-8-6", "weka.classifiers.trees.J48")
     with ZipFile(tmp_path / "package.jar", "w") as archive:
         archive.writestr("weka/classifiers/trees/SimpleCart.class", b"")
@@ -46,15 +47,15 @@ def test_a_jar_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir("/")
     assert (jar().version, len(jar().paths)) == ("3.8.6", 2)
     assert jar().classes == {"weka.classifiers.trees.J48", "weka.classifiers.trees.SimpleCart"}
-    assert use_jar(None) == os.environ[VARIABLE]  # what was said before holds
+    assert use_jar(None) == os.environ[VARIABLE]  # keeps the previous jar
 
 
-def test_versions_are_as_weka_itself_calls_them(tmp_path: Path) -> None:
+def test_the_version_is_written_as_in_weka(tmp_path: Path) -> None:
     use_jar(str(made_jar(tmp_path / "weka.jar", "3-9-8-SNAPSHOT")))
     assert jar().version == "3.9.8-SNAPSHOT"
 
 
-def test_a_jar_that_has_changed_is_read_again(tmp_path: Path) -> None:
+def test_a_changed_jar_is_read_again(tmp_path: Path) -> None:
     path = made_jar(tmp_path / "weka.jar", "3-8-6")
     use_jar(str(path))
     assert jar().version == "3.8.6"
@@ -64,8 +65,8 @@ def test_a_jar_that_has_changed_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", ["nowhere.jar", ".", "text.jar", "other.jar", "broken.jar"])
-def test_what_is_no_jar_of_wekas_is_refused(named: str, tmp_path: Path) -> None:
-    (tmp_path / "text.jar").write_text("no archive")
+def test_other_files_are_refused(named: str, tmp_path: Path) -> None:
+    (tmp_path / "text.jar").write_text("not an archive")
     with ZipFile(tmp_path / "other.jar", "w") as archive:
         archive.writestr("a.class", b"")
     (tmp_path / "broken.jar").write_bytes((tmp_path / "other.jar").read_bytes()[:-9])
@@ -74,15 +75,21 @@ def test_what_is_no_jar_of_wekas_is_refused(named: str, tmp_path: Path) -> None:
         jar()
 
 
-def test_without_a_jar_the_command_that_mends_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_jar_is_reported_with_a_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(where, "DEBIAN", "/nowhere/weka.jar")
-    with pytest.raises(InputError, match="`sudo apt install weka` does it; elsewhere name its jar with `--weka-jar`"):
+    with pytest.raises(InputError, match="Install it with `sudo apt install weka`, or name its jar with `--weka-jar`"):
         jar()
 
 
-def test_without_jpype_the_command_that_mends_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_jpype_is_reported_with_a_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(where, "find_spec", lambda _: None)
-    assert obstacle() == "JPype is not installed. `pip install 'pydaub[weka]'` does it."
+    assert obstacle() == "JPype is not installed. Run `pip install 'pydaub[weka]'`."
+    with pytest.raises(InputError, match=r"WEKA cannot be used: JPype is not installed. Run `pip install"):
+        WekaClassifier().fit([[1], [2]], ["a", "b"])
+
+
+@pytest.mark.slow("weka")
+def test_pydaub_is_imported_without_jpype() -> None:
     code = """
 import sys
 sys.modules["jpype"] = None
@@ -96,21 +103,19 @@ except InputError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "WEKA must be usable here: JPype is not installed. `pip install 'pydaub[weka]'` does it.\n"
+    assert done.stdout == "WEKA cannot be used: JPype is not installed. Run `pip install 'pydaub[weka]'`.\n"
 
 
 @needs_weka
-def test_without_java_the_command_that_mends_it_is_told() -> None:
-    code = """
-import jpype
-def nowhere():
-    raise jpype.JVMNotFoundException("no JVM")
-jpype.getDefaultJVMPath = nowhere
-from pydaub.learners.weka.jar import obstacle
-print(obstacle())
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "Java is not installed. `sudo apt install default-jre-headless` does it.\n"
+def test_a_missing_java_is_reported_with_a_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import jpype  # noqa: PLC0415  # optional
+
+    def missing() -> str:
+        raise jpype.JVMNotFoundException("no JVM")
+
+    monkeypatch.setattr(jpype, "getDefaultJVMPath", missing)
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")  # `obstacle` caches the answer for each value
+    assert obstacle() == "Java is not installed. Run `sudo apt install default-jre-headless`."
 
 
 def test_a_newer_weka_lacks_some_classes() -> None:

@@ -1,4 +1,4 @@
-"""The paper's 41: the very classes and options, and each of them trains."""
+"""The paper's 41 learners: their classes and options, and that each of them trains."""
 
 from __future__ import annotations
 
@@ -27,14 +27,6 @@ SHARED = ROOT / ".." / "shared"
 TWO = Schema("matrix", "classification", 2, (Column("a", "numeric"), Column("b", "boolean")), ("x", "y"))
 
 
-def test_there_are_41_with_names_of_their_own() -> None:
-    assert len(WEKA) == len({recipe.name for recipe in WEKA}) == 41
-    assert len({recipe.description for recipe in WEKA}) == 41
-    for recipe in WEKA:
-        assert re.fullmatch(r"weka-[a-z0-9]+(-[a-z0-9]+)*", recipe.name)
-        assert re.fullmatch(r"\S.{3,90}[^.]", recipe.description)
-
-
 @pytest.mark.skipif(not (SHARED / "paper").exists(), reason="the paper is not here")
 def test_they_are_those_of_the_papers_appendix_in_its_order() -> None:
     text = "".join(path.read_text() for path in sorted((SHARED / "paper").iterdir()))
@@ -45,7 +37,7 @@ def test_they_are_those_of_the_papers_appendix_in_its_order() -> None:
 
 
 @needs_old_weka
-def test_a_portfolio_of_them_is_made_as_any_other() -> None:
+def test_they_are_chosen_as_other_learners_are() -> None:
     assert list(portfolio("weka", TWO)) == [recipe.name for recipe in WEKA]
     assert list(portfolio("weka-ibk-*, -weka-ibk-1, knn-1", TWO)) == [
         "weka-ibk-5",
@@ -56,7 +48,9 @@ def test_a_portfolio_of_them_is_made_as_any_other() -> None:
     both = portfolio("sklearn,weka,-weka-smo-*", TWO)
     assert len(both) == len(portfolio("sklearn", TWO)) + 38
     assert not any(name.startswith("weka") for name in portfolio("sklearn", TWO))
-    assert not any(name.startswith("weka") for name in portfolio("*", TWO))  # patterns mean scikit-learn's, as before
+    assert not any(
+        name.startswith("weka") for name in portfolio("*", TWO)
+    )  # patterns choose from the default portfolio
     assert portfolio("weka", TWO)["weka-j48"].estimator.categorical_features == [1]
     left_out: dict[str, str] = {}
     portfolio("weka", TWO, left_out)
@@ -66,43 +60,43 @@ def test_a_portfolio_of_them_is_made_as_any_other() -> None:
 @pytest.mark.parametrize(
     ("spec", "schema", "message"),
     [
-        ("weka", Schema("matrix", "regression", 2), "must be for a regression, got 'weka'. WEKA's are classifiers"),
+        ("weka", Schema("matrix", "regression", 2), "must be for regression, got 'weka'. WEKA's are classifiers"),
         ("weka-j84", TWO, "Did you mean weka-j48"),
         ("wekka", TWO, "Did you mean weka"),
         pytest.param("weka", Schema("sparse", "classification", 2), "cannot take sparse rows", marks=needs_weka),
         pytest.param("weka-j*", Schema("sparse", "classification", 2), "cannot take sparse rows", marks=needs_weka),
     ],
 )
-def test_what_cannot_be_meant_is_refused(spec: str, schema: Schema, message: str) -> None:
+def test_bad_specs_are_refused(spec: str, schema: Schema, message: str) -> None:
     with pytest.raises(InputError, match=message):
         portfolio(spec, schema)
 
 
-def test_without_weka_asking_for_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_weka_is_reported_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "/nowhere/weka.jar")
     for spec in ("weka", "weka-j48", "weka-j*"):
-        with pytest.raises(InputError, match=rf"can be used, got '{re.escape(spec)}', but `--weka-jar`"):
+        with pytest.raises(InputError, match=rf"(usable here|can be used), got '{re.escape(spec)}', but `--weka-jar`"):
             portfolio(spec, TWO)
     assert len(portfolio("sklearn", TWO)) > 40
 
 
-def test_a_newer_weka_offers_what_it_has_and_lists_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_weka_offers_its_classes_and_lists_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, newer_weka())
-    lacking: dict[str, str] = {}
-    offered = portfolio("weka", TWO, lacking)
-    assert len(offered) + len(lacking) == 41
+    missing: dict[str, str] = {}
+    offered = portfolio("weka", TWO, missing)
+    assert len(offered) + len(missing) == 41
     assert {"weka-j48", "weka-ibk-1", "weka-smo-rbf", "weka-lmt"} <= set(offered)
-    assert {"weka-simple-cart", "weka-simple-cart-2", "weka-nnge", "weka-vfi"} <= set(lacking)
-    assert all(re.match(r"WEKA 3\.9\.\d+ has no weka\.classifiers\.", reason) for reason in lacking.values())
+    assert {"weka-simple-cart", "weka-simple-cart-2", "weka-nnge", "weka-vfi"} <= set(missing)
+    assert all(re.match(r"WEKA 3\.9\.\d+ has no weka\.classifiers\.", reason) for reason in missing.values())
     fewer: dict[str, str] = {}
     portfolio("weka,-weka-nnge,-weka-j48*,-weka-simple-*", TWO, fewer)
-    assert set(fewer) == set(lacking) - {"weka-nnge", "weka-j48-graft", "weka-simple-cart", "weka-simple-cart-2"}
+    assert set(fewer) == set(missing) - {"weka-nnge", "weka-j48-graft", "weka-simple-cart", "weka-simple-cart-2"}
     with pytest.raises(InputError, match=r"has no weka\.classifiers\.rules\.NNge"):
         portfolio("weka-nnge", TWO)
 
 
 def outcomes(data: Prepared, size: int, folder: Path) -> dict[str, Any]:
-    """Return what each of the 41 makes of a sample, with the limits of a real run."""
+    """Return the outcome of each learner on a sample, with the limits of a real run."""
     learners = portfolio("weka", data.schema)
     task = Task(data, learners, scoring="accuracy", metrics=False)
     engine = ProcessEngine(task, len(os.sched_getaffinity(0)), folder, Limits(300.0, 1 << 30))
@@ -122,7 +116,7 @@ def outcomes(data: Prepared, size: int, folder: Path) -> dict[str, Any]:
 
 
 def rows(name: str) -> Prepared:
-    """Return enough rows to train and few to validate: some take much longer to predict than to train."""
+    """Return few rows to validate, because some learners take much longer to predict than to train."""
     if name.startswith("parity"):
         return load(name, None)
     path = SHARED / "data" / f"{name}.parquet"
@@ -132,6 +126,7 @@ def rows(name: str) -> Prepared:
     return prepare(frame.drop(columns="target"), frame["target"])
 
 
+@pytest.mark.slow("weka")
 @needs_old_weka
 @pytest.mark.parametrize(("name", "size"), [("parity:2500", 1500), ("higgs", 1500), ("covtype", 500)])
 def test_all_41_train(name: str, size: int, tmp_path: Path) -> None:
@@ -148,7 +143,7 @@ def test_all_41_train(name: str, size: int, tmp_path: Path) -> None:
     measured = [outcome for outcome in found.values() if isinstance(outcome, Measurement)]
     assert all(0 <= outcome.valid_score <= 1 and 0 <= outcome.train_score <= 1 for outcome in measured)
     guess = found["weka-zero-r"].valid_score
-    assert max(outcome.valid_score for outcome in measured) > guess + 0.05  # there is something to learn
+    assert max(outcome.valid_score for outcome in measured) > guess + 0.05  # the data can be learned
 
 
 def test_the_obstacle_of_a_learner_names_its_class() -> None:

@@ -161,9 +161,9 @@ class Strategy(ABC):
         return dict(self._failures)
 
     @property
-    @abstractmethod
     def reason(self) -> str:
         """Why the outstanding allocation was asked for, as a clause for people."""
+        return f"the strategy {type(self).__name__.lower()} asked for it"
 
     def ruled_out(self) -> dict[str, str]:
         """Return the learners that cannot win any more, each with the reason as a clause for people."""

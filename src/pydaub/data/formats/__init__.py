@@ -1,1 +1,74 @@
-"""How is a file read? One module per format."""
+"""How is a file or a data set read? One module per format.
+
+To add a format, write a module with a `FileFormat` (or a `NamedFormat`) and add it to the tuple below.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pydaub.data.formats import arff, arrow, csv, openml, svmlight, synthetic
+from pydaub.data.formats.base import FileFormat, NamedFormat, Source
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+FILE_FORMATS: Final[tuple[FileFormat, ...]] = (csv.CSV, arrow.PARQUET, arrow.ARROW, arff.ARFF, svmlight.SVMLIGHT)
+NAMED_FORMATS: Final[tuple[NamedFormat, ...]] = (openml.OPENML, synthetic.PARITY)
+
+
+def read(source: str | Path, *, encoding: str | None = None, text: Collection[str] = ()) -> Source:
+    """Read the rows of a file or of a named data set.
+
+    Parameters
+    ----------
+    source
+        The path of a file, or one of `openml:ID`, `openml:NAME`, `parity` and `parity:ROWS`.
+    encoding
+        The encoding of a text file that is not UTF-8.
+    text
+        Columns to read as text even if all of their values look like numbers. Only CSV files need this; the other
+        formats store the types of their columns.
+
+    Returns
+    -------
+    The rows, before anything is inferred from them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not what its name says.
+    """
+    if not isinstance(source, str | Path) or not str(source):
+        raise InputError(f"`source` must be the path of a file, or openml:ID, got {source!r}.")
+    for named in NAMED_FORMATS:
+        if isinstance(source, str) and named.matches(source):
+            return named.read(source)
+    path = Path(source)
+    try:
+        if not path.is_file():
+            raise _unreadable(path, "a folder" if path.is_dir() else "no such file")
+        return _format_of(path).read(path, encoding, text)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from None
+
+
+def _format_of(path: Path) -> FileFormat:
+    for each in FILE_FORMATS:
+        if each.matches(path):
+            return each
+    endings = [end for each in FILE_FORMATS for end in each.endings if not end.endswith((".gz", ".bz2"))]
+    raise InputError(
+        f"{path} must end in one of {', '.join(endings)} (text also in .gz), got {path.suffix!r}. Rename or convert it."
+    )
+
+
+def _unreadable(path: Path, problem: str) -> InputError:
+    return InputError(f"{path} must be a file that can be read, got {problem}.")
+
+
+__all__ = ["FILE_FORMATS", "NAMED_FORMATS", "FileFormat", "NamedFormat", "Source", "read"]

@@ -1,4 +1,4 @@
-"""ARFF files, as WEKA writes them: declared attributes, then dense or sparse rows."""
+"""ARFF files, the format of WEKA: declared attributes, then dense or sparse rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pv
 
-from pydaub.data.formats.source import Source, checked_names, content
+from pydaub.data.formats.base import FileFormat, Source, content
+from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
 NUMERIC: Final = ("numeric", "real", "integer")
@@ -25,26 +27,29 @@ ATTRIBUTE: Final = re.compile(
 )
 DATA: Final = re.compile(r"^[ \t]*@data\b[^\n]*$", re.IGNORECASE | re.MULTILINE)
 COMMENT: Final = re.compile(r"^[ \t]*%[^\n]*$", re.MULTILINE)
-# What Arrow's parser would read otherwise than ARFF means it: escapes, and blanks around quotes and missing values.
+# Arrow's CSV parser reads these differently from ARFF: escapes, and blanks next to quotes and missing values.
 TRICKY: Final = ("\\", *(pair for mark in "'\"?" for blank in " \t" for pair in (mark + blank, blank + mark)))
 ISO: Final = "yyyy-MM-dd'T'HH:mm:ss"
 DATE_PART: Final = re.compile(r"'([^']*)'|y+|M+|d+|H+|m+|s+|S+|[^A-Za-z']+|.")
 DATE_PARTS: Final = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "SSS": "%f"}
-MOST_CELLS: Final = 200_000_000  # sparse rows are laid out in full
+MOST_CELLS: Final = 200_000_000  # of sparse rows, which are expanded to dense columns
 
 
 class Attribute(NamedTuple):
-    """A declared column. `kind` is numeric, nominal, string or date; `detail` the nominal's values, the date's form."""
+    """A declared column: numeric, nominal, string or date.
+
+    `detail` holds the values of a nominal attribute, or the format of a date.
+    """
 
     name: str
     kind: str
     detail: Any = None
 
 
-def read_arff(path: Path, encoding: str | None = None) -> Source:
-    """Return the rows of an ARFF file, gzipped or not.
+def read_arff(path: Path, encoding: str | None, _text: Collection[str]) -> Source:
+    """Return the rows of an ARFF file, which may be gzipped.
 
-    Its own target is the attribute named `class`, or else the last one if that is nominal.
+    The target that it declares is the attribute named `class`, or else the last attribute if that is nominal.
     """
     written = content(path, encoding).replace("\r\n", "\n")
     start = DATA.search(written)
@@ -75,7 +80,7 @@ def _tricky(body: str) -> bool:
 
 
 def header(written: str, where: str) -> list[Attribute]:
-    """Return the attributes that the lines before `@data` declare."""
+    """Return the attributes declared in the lines before `@data`."""
     attributes = []
     for line in COMMENT.sub("", written).splitlines():
         if not line.strip().lower().startswith("@attribute"):
@@ -107,7 +112,7 @@ def _declared(name: str, kind: str, where: str) -> Attribute:
 
 
 def _python_form(form: str, name: str, where: str) -> str:
-    """Return the date format that ARFF takes from Java as Python writes it."""
+    """Translate a date format of Java, which ARFF uses, to one of Python."""
     parts = []
     for match in DATE_PART.finditer(form):
         part = match.group()
@@ -118,14 +123,14 @@ def _python_form(form: str, name: str, where: str) -> str:
 
 
 def _value(groups: list[str | None]) -> str:
-    """Return the one of three groups (in single quotes, in double quotes, bare) that matched, without escapes."""
+    """Return the group that matched (single quotes, double quotes or bare) with its escapes resolved."""
     single, double, bare = groups
     quoted = single if single is not None else double
     return bare or "" if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
 
 
 def _split(line: str, where: str) -> list[str | None]:
-    """Return the values of one line, None where it has a bare question mark or nothing."""
+    """Return the values of one line, with None for an unquoted question mark or an empty value."""
     if "'" not in line and '"' not in line:
         return [None if value in {"", "?"} else value for value in map(str.strip, line.split(","))]
     values: list[str | None] = []
@@ -133,7 +138,7 @@ def _split(line: str, where: str) -> list[str | None]:
     while True:
         found = LISTED.match(line, position)
         if found is None:
-            raise InputError(f"{where} must part values by commas and close quotes, got {line[:60]!r}.")
+            raise InputError(f"{where} must separate values by commas and close its quotes, got {line[:60]!r}.")
         single, double, bare, end = found.groups()
         missing = single is None and double is None and bare in {None, "?"}
         values.append(None if missing else _value([single, double, bare]))
@@ -143,7 +148,7 @@ def _split(line: str, where: str) -> list[str | None]:
 
 
 def _quick(body: str, attributes: list[Attribute], where: str) -> list[pd.Series[Any]]:
-    """Return the columns of dense rows that Arrow can parse."""
+    """Return the columns of dense rows, parsed by Arrow."""
     names = [str(position) for position in range(len(attributes))]
     number = [attribute.kind == "numeric" for attribute in attributes]
     types = {name: pa.float64() if is_number else pa.string() for name, is_number in zip(names, number, strict=True)}
@@ -155,12 +160,12 @@ def _quick(body: str, attributes: list[Attribute], where: str) -> list[pd.Series
         source = pa.py_buffer(body.lstrip("\n").encode())
         table = pv.read_csv(source, pv.ReadOptions(column_names=names), parse_options=parse, convert_options=convert)
     except pa.ArrowInvalid:
-        return _dense(body, attributes, where)  # which says what is wrong in our own words
+        return _dense(body, attributes, where)  # reports the faulty line
     return [table[name].to_pandas() for name in names]
 
 
 def _dense(body: str, attributes: list[Attribute], where: str) -> list[pd.Series[Any]]:
-    """Return the columns of dense rows, line by line."""
+    """Return the columns of dense rows, parsed line by line; slower than `_quick`, but complete."""
     rows = []
     for line in body.splitlines():
         if line.strip():
@@ -172,7 +177,7 @@ def _dense(body: str, attributes: list[Attribute], where: str) -> list[pd.Series
 
 
 def _sparse(body: str, attributes: list[Attribute], where: str) -> list[pd.Series[Any]]:
-    """Return the columns of sparse rows: what a row does not name is zero, or the first value of a nominal."""
+    """Return the columns of sparse rows, where an omitted value is zero, or the first value of a nominal."""
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     if len(lines) * len(attributes) > MOST_CELLS:
         raise InputError(f"{where} must have at most {MOST_CELLS:,} cells, got more. Use svmlight for sparse data.")
@@ -191,7 +196,7 @@ def _sparse(body: str, attributes: list[Attribute], where: str) -> list[pd.Serie
 
 
 def _entries(line: str, count: int, where: str) -> list[tuple[int, str | None]]:
-    """Return the places and values that a sparse row names."""
+    """Return the column numbers and values of a sparse row."""
     error = InputError(f"{where} must have sparse rows such as {{0 1.5, 3 yes}}, got {line[:60]!r}.")
     if not (line.startswith("{") and line.endswith("}")):
         raise error
@@ -208,7 +213,7 @@ def _entries(line: str, count: int, where: str) -> list[tuple[int, str | None]]:
 
 
 def _typed(column: pd.Series[Any], attribute: Attribute, path: Path) -> pd.Series[Any]:
-    """Return a column as what its attribute declares, and refuse values that it does not allow."""
+    """Convert a column to its declared type; raise if a value does not fit."""
     column = column.rename(attribute.name)
     if attribute.kind == "numeric":
         numbers = pd.to_numeric(column, errors="coerce").astype(float)
@@ -234,3 +239,6 @@ def _typed(column: pd.Series[Any], attribute: Attribute, path: Path) -> pd.Serie
 
 def _not_a_number(name: str, value: object, where: str) -> InputError:
     return InputError(f"{where} must have numbers in {name!r}, as declared, got {value!r}.")
+
+
+ARFF: Final = FileFormat("ARFF", (".arff", ".arff.gz"), read_arff)

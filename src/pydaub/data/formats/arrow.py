@@ -1,4 +1,4 @@
-"""Parquet, Feather and Arrow files; and Arrow tables of any origin as plain pandas frames."""
+"""Parquet, Feather and Arrow files, and the conversion of Arrow tables to pandas."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pydaub.data.formats.source import Source, checked_names
+from pydaub.data.formats.base import FileFormat, Source
+from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
-INDEX: Final = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name
+INDEX: Final = re.compile(r"__index_level_\d+__")  # the name pandas gives to an unnamed index
 
 
-def read_parquet(path: Path) -> Source:
+def read_parquet(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a Parquet file."""
     try:
         table = pq.ParquetFile(path).read()
@@ -27,37 +29,48 @@ def read_parquet(path: Path) -> Source:
     return Source(path.name, frame(table, str(path)))
 
 
-def read_feather(path: Path) -> Source:
-    """Return the rows of a Feather (version 2) or Arrow file, or of an Arrow stream kept in a file."""
+def read_arrow(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
+    """Return the rows of a Feather (version 2) or Arrow file; an Arrow stream saved as a file is read too."""
     try:
         with pa.memory_map(str(path)) as file:
-            table = _opened(file).read_all()
+            table = opened(file).read_all()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} must be an Arrow or Feather file, got something else: {_first_line(error)}") from None
     return Source(path.name, frame(table, str(path)))
 
 
-def frame(table: pa.Table, where: str) -> pd.DataFrame:
-    """Return a table as a frame of numbers (NaN where missing), bools, dates in microseconds, text and categories."""
-    table = table.drop_columns([name for name in table.column_names if INDEX.fullmatch(name)])
-    names = checked_names(table.column_names, where)
-    if not table.num_rows or not names:
-        raise InputError(f"{where} must hold rows, got {len(names)} columns and {table.num_rows} rows.")
-    columns = [plain(column, name, where) for column, name in zip(table.columns, names, strict=True)]
-    bools = {pa.bool_(): pd.BooleanDtype()}  # which may be missing
-    return pa.table(columns, names=names).to_pandas(ignore_metadata=True, split_blocks=True, types_mapper=bools.get)
-
-
-def _opened(file: pa.NativeFile) -> Any:  # noqa: ANN401  # one of two reader classes of an untyped library
+def opened(file: pa.NativeFile) -> Any:  # noqa: ANN401  # pyarrow has two reader classes and no types
+    """Return a reader of an Arrow file, or of an Arrow stream saved as a file."""
     try:
         return pa.ipc.open_file(file)
-    except pa.ArrowInvalid:
+    except pa.ArrowInvalid as not_a_file:
         file.seek(0)
-        return pa.ipc.open_stream(file)
+        try:
+            return pa.ipc.open_stream(file)
+        except pa.ArrowInvalid:
+            raise not_a_file from None
+
+
+def frame(table: pa.Table, where: str) -> pd.DataFrame:
+    """Return a table as a frame of numbers (NaN where missing), bools, dates in microseconds, text and categories."""
+    names = named_columns(table.schema, where)
+    if not table.num_rows or not names:
+        raise InputError(f"{where} must hold rows, got {len(names)} columns and {table.num_rows} rows.")
+    columns = [plain(table[raw], name, where) for raw, name in names.items()]
+    nullable = {pa.bool_(): pd.BooleanDtype()}
+    return pa.table(columns, names=list(names.values())).to_pandas(
+        ignore_metadata=True, split_blocks=True, types_mapper=nullable.get
+    )
+
+
+def named_columns(schema: pa.Schema, where: str) -> dict[str, str]:
+    """Return the columns, without an unnamed index of pandas, each with the name under which learners see it."""
+    raw = [name for name in schema.names if not INDEX.fullmatch(name)]
+    return dict(zip(raw, checked_names(raw, where), strict=True))
 
 
 def plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
-    """Return a column in one of the few types that the rest of this package knows."""
+    """Return a column in one of the few types that the rest of this package handles."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         chunks = [
@@ -66,24 +79,27 @@ def plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
         ]
         return pa.chunked_array(chunks)
     casts = (
-        # pandas would make objects of these
-        (pa.float64(), (types.is_null, types.is_decimal)),
+        (pa.float64(), (types.is_null, types.is_decimal)),  # which pandas would convert to objects
         (pa.timestamp("us"), (types.is_date, types.is_timestamp)),
         (pa.string(), (types.is_time,)),
         (pa.int64(), (types.is_duration,)),
         (pa.large_string(), (types.is_string_view,)),
         (kind, (types.is_boolean, types.is_integer, types.is_floating, types.is_string, types.is_large_string)),
     )
-    for wanted, known in casts:
-        if any(is_known(kind) for is_known in known):
-            return column.cast(wanted, safe=False)  # nanoseconds are cut; a zone becomes UTC
+    for wanted, checks in casts:
+        if any(check(kind) for check in checks):
+            return column.cast(wanted, safe=False)  # truncates nanoseconds and converts time zones to UTC
     raise InputError(f"Column {name!r} of {where} must hold numbers, text or dates, got {kind}. Leave it out there.")
 
 
 def _text(categories: pa.Array, name: str, where: str) -> pa.Array:
-    """Return categories of any type as text, so that new rows find them whatever type they come in."""
+    """Return categories of any type as text, so that they match those of new rows of another type."""
     return plain(pa.chunked_array([categories]), name, where).cast(pa.large_string()).combine_chunks()
 
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+PARQUET: Final = FileFormat("Parquet", (".parquet", ".pq"), read_parquet)
+ARROW: Final = FileFormat("Arrow", (".feather", ".arrow", ".ipc"), read_arrow)

@@ -1,4 +1,4 @@
-"""Data sets of OpenML, by number or name, through scikit-learn's own fetcher, which keeps what it has fetched."""
+"""OpenML data sets, by number or name, downloaded and cached by scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 from sklearn.datasets import fetch_openml
 
-from pydaub.data.formats.source import Source, checked_names
+from pydaub.data.formats.base import NamedFormat, Source
+from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
 PREFIX: Final = "openml:"
@@ -23,12 +24,12 @@ def read_openml(source: str) -> Source:
     which = {"data_id": int(wanted)} if wanted.isdecimal() else {"name": wanted}
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on retries, and on several versions of a name
-            # Without a target, since what is given apart as the target of sparse rows is not set where it is zero.
+            warnings.simplefilter("ignore")  # about retries and about several versions of one name
+            # No target column: scikit-learn would leave out the zeros of the target of sparse rows.
             fetched = fetch_openml(**which, target_column=None, as_frame="auto")
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise InputError(f"{source} must be fetched from OpenML, got: {reason}. Is there a network?") from None
+        raise InputError(f"Cannot fetch {source} from OpenML: {reason}. Check the network and try again.") from None
     except (ValueError, LookupError, TypeError) as error:
         raise InputError(f"{source} must be a data set that scikit-learn can fetch, got: {error}") from None
     names = checked_names(fetched.feature_names, source)
@@ -39,8 +40,8 @@ def read_openml(source: str) -> Source:
     return Source(source, fetched.frame[fetched.feature_names].set_axis(names, axis=1), label=label)
 
 
-def _sparse(source: str, fetched: Any, names: list[str], label: str | None) -> Source:  # noqa: ANN401  # a Bunch
-    """Return sparse rows without their target, and the target by its names where it has any."""
+def _sparse(source: str, fetched: Any, names: list[str], label: str | None) -> Source:  # noqa: ANN401  # a Bunch of scikit-learn
+    """Return sparse rows without their target column, and the target with its class names if it has any."""
     rows = fetched.data.tocsc()
     if label is None:
         return Source(source, rows.tocsr())
@@ -50,3 +51,6 @@ def _sparse(source: str, fetched: Any, names: list[str], label: str | None) -> S
     if values is not None:
         target = np.array(values, dtype=object)[target.astype(int)]
     return Source(source, rows[:, [other for other in range(len(names)) if other != place]].tocsr(), target)
+
+
+OPENML: Final = NamedFormat("OpenML", lambda source: source.startswith(PREFIX), read_openml)

@@ -1,30 +1,39 @@
-"""svmlight (libsvm) files: a target and the features of one row a line, all others being zero."""
+"""svmlight (libsvm) files: per line a target and the features of a row that are not zero."""
 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sklearn.datasets import load_svmlight_file
 
-from pydaub.data.formats.source import Source
+from pydaub.data.formats.base import FileFormat, Source
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
+ADVICE: Final = "Each line is `target feature:value feature:value ...`, with one target and features in rising order."
 
-def read_svmlight(path: Path) -> Source:
-    """Return the rows of a file, plain or packed by gzip or bzip2, as a CSR matrix with its target.
 
-    Column i of the matrix is feature i of the file; where a file counts from 1, column 0 is empty.
+def read_svmlight(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
+    """Return the rows of a file, plain or compressed by gzip or bzip2, as a CSR matrix with its target.
+
+    Column i of the matrix is feature i of the file; if a file counts from 1, column 0 is empty.
     """
-    advice = "Each line is `target feature:value feature:value ...`, with one target and features in rising order."
     try:
-        # Counted from 0 whatever the file does: guessed for each file, two files could come out shifted.
+        # If scikit-learn guessed the first index for each file, two files could be shifted against each other.
         rows, target = load_svmlight_file(str(path), zero_based=True)
     except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} must be an svmlight file, got something else: {error}. {advice}") from None
+        raise InputError(f"{path} must be an svmlight file, got something else: {error}. {ADVICE}") from None
     if not rows.nnz:
-        raise InputError(f"{path} must hold rows, got {rows.shape[0]} rows and no feature. {advice}")
+        raise InputError(f"{path} must hold rows, got {rows.shape[0]} rows and no feature. {ADVICE}")
     return Source(path.name, rows, target)
+
+
+SVMLIGHT: Final = FileFormat(
+    "svmlight",
+    tuple(f"{end}{packed}" for end in (".svm", ".libsvm", ".svmlight") for packed in ("", ".gz", ".bz2")),
+    read_svmlight,
+)

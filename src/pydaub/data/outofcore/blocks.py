@@ -1,12 +1,11 @@
-"""A file, or a folder of files, that may be larger than memory: read again and again, a block of rows at a time.
+"""A file or a folder of files that may be larger than memory, read in blocks of rows, as often as needed.
 
-Whatever the files are, all blocks have the same columns in the same types: those of Arrow that `frame` knows, without
-dictionaries, so that what a block takes in memory is known.
+All blocks have the same columns with the same types, whatever the files are: the Arrow types that `plain` returns, but
+without dictionaries, so that the memory of a block is known.
 """
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,76 +14,74 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pydaub.data.formats.arrow import plain
-from pydaub.data.formats.source import listed
-from pydaub.data.outofcore.parts import Part, kind_of, part
+from pydaub.data.formats.base import check_encoding
+from pydaub.data.names import listed
+from pydaub.data.outofcore.files import CsvFile, TableFile, format_name, table_file
 from pydaub.data.prepared import ABOUT
 from pydaub.errors import InputError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-MOST_AT_ONCE: Final = 1 << 30  # bytes; more is more than 32 bits can count
-READING_SHARE: Final = 1 / 3  # of the memory, for what must be unpacked as a whole before there are rows
+LARGEST_BLOCK: Final = 1 << 30  # bytes, so that the 32-bit offsets of text suffice
+READING_SHARE: Final = 1 / 3  # of the memory, for what must be decompressed as a whole
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The rows of `parts`, all of one format, in blocks of about `size` bytes. Of text files all `types` are text."""
+    """The rows of `files`, all of one format, in blocks of about `size` bytes. Columns of CSV files are text."""
 
-    parts: tuple[Part, ...]
+    files: tuple[TableFile, ...]
     types: Mapping[str, pa.DataType]
     size: int
 
     @classmethod
     def of(cls, source: str | Path, size: int, encoding: str | None = None, drop: Collection[str] = ()) -> Blocks:
-        """Return the blocks of a file, or of all files of a folder by their names, without the columns to drop."""
-        try:
-            codecs.lookup(encoding or "utf-8")
-        except LookupError:
-            raise InputError(f"`encoding` must be one that Python knows, such as latin-1, got {encoding!r}.") from None
-        parts = tuple(part(path, encoding) for path in _paths(Path(source)))
-        return cls(parts, _common(parts, drop), size)
+        """Return the blocks of a file, or of all files of a folder in the order of their names."""
+        check_encoding(encoding)
+        files = tuple(table_file(path, encoding) for path in _paths(Path(source)))
+        return cls(files, _common(files, drop), size)
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files."""
-        return tuple(each.path for each in self.parts)
+        """The paths of the files."""
+        return tuple(each.path for each in self.files)
 
     @property
     def are_text(self) -> bool:
-        """Whether the types of columns must be found out."""
-        return kind_of(self.paths[0]) == "text"
+        """Whether the types of columns must be inferred."""
+        return isinstance(self.files[0], CsvFile)
 
     @property
     def bytes(self) -> int:
-        """How large the files are together."""
+        """The total size of the files."""
         return sum(path.stat().st_size for path in self.paths)
 
     @property
     def names(self) -> list[str]:
-        """The columns."""
+        """The names of the columns."""
         return list(self.types)
 
-    def refuse_wide(self, memory: int) -> None:
-        """Raise where reading a file would take more than its share of the memory, beyond the rows themselves."""
+    def check_memory(self, memory: int) -> None:
+        """Raise if reading a file takes more than its share of the memory, in addition to the rows."""
         most = int(READING_SHARE * memory)
-        for each in self.parts:
-            need, what = each.need(self.names, most)
+        for each in self.files:
+            need, what = each.need(self.names, self.size, most)
             if need > most:
                 raise InputError(
                     f"{each.path} must be readable with {most / 1e6:,.0f} MB at a time, got {need / 1e6:,.0f} MB for"
-                    f" {what}. Give {(need / READING_SHARE - memory) / 1e6:,.0f} MB more memory, or write it again in"
-                    " smaller pieces."
+                    f" {what}. Give {(need / READING_SHARE - memory) / 1e6:,.0f} MB more memory, or write the file"
+                    " again in smaller pieces."
                 )
 
     def read(self, types: Mapping[str, pa.DataType] | None = None, skip: int = 0) -> Iterator[tuple[pa.Table, int]]:
-        """Yield blocks and how many bytes of the files have been read with them; the first `skip` are passed over.
+        """Yield blocks, without the first `skip`, and how many bytes of the files have been read up to each.
 
-        `types` are those of the columns of text files; without them all of these come as text.
+        `types` gives the types of the columns of CSV files; the default is text.
         """
         done, place = 0, 0
         wanted = {**self.types, **(types or {})}
-        for each in self.parts:
+        for each in self.files:
             size = each.path.stat().st_size
             for table, share in self._blocks(each, wanted):
                 place += 1
@@ -92,14 +89,14 @@ class Blocks:
                     yield table, done + int(share * size)
             done += size
 
-    def _blocks(self, each: Part, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.Table, float]]:
-        """Put together what is read of a file until it makes a block."""
-        size = min(self.size, MOST_AT_ONCE)
+    def _blocks(self, each: TableFile, types: Mapping[str, pa.DataType]) -> Iterator[tuple[pa.Table, float]]:
+        """Collect the tables of a file into blocks."""
+        size = min(self.size, LARGEST_BLOCK)
         held: list[pa.Table] = []
         room, share = size, 0.0
         for table, now in each.tables(self.names, types, size):
             for piece in _pieces(table, size):
-                piece = _cast(piece, types, each.path)  # noqa: PLW2901  # the same rows
+                piece = _cast(piece, types, each.path)  # noqa: PLW2901  # the same rows in other types
                 if held and piece.nbytes > room:
                     yield pa.concat_tables(held), share
                     held, room = [], size
@@ -111,27 +108,29 @@ class Blocks:
 
 
 def _paths(path: Path) -> list[Path]:
-    """Return a file, or all files of a folder, which must be of one format."""
+    """Return a file, or all files of a folder, which must have one format."""
     try:
         if path.is_file():
             return [path]
         if not path.is_dir():
-            raise InputError(f"{path} must be a file or a folder, got no such thing.")
+            raise InputError(f"{path} must be a file or a folder, got neither.")
         if (path / ABOUT).is_file():
-            raise InputError(f"{path} must be data to prepare, got some that is prepared. Run it: pydaub run {path}")
+            raise InputError(
+                f"{path} must be data to prepare, got data that is prepared already. Run it: pydaub run {path}"
+            )
         shown = sorted(each for each in path.iterdir() if not each.name.startswith((".", "_")))
         found = [each for each in shown if each.is_file()]
     except OSError as error:
         raise InputError(f"{path} must be a file or folder that can be read, got {error.strerror}.") from None
-    if len({kind_of(each) for each in found}) != 1:
+    if len({format_name(each) for each in found}) != 1:
         what = "none" if not shown else listed(each.name for each in found or shown)
         raise InputError(f"{path} must hold files of one format, CSV, Parquet or Arrow, got {what}.")
     return found
 
 
-def _common(parts: Iterable[Part], drop: Collection[str]) -> dict[str, pa.DataType]:
-    """Return the columns of all files, in the order of the first, each with a type that all of its values fit."""
-    tables = [(each.path, each.types()) for each in parts]
+def _common(files: Iterable[TableFile], drop: Collection[str]) -> dict[str, pa.DataType]:
+    """Return the columns, in the order of the first file, each with a type that fits its values in all files."""
+    tables = [(each.path, each.types()) for each in files]
     first, names = tables[0]
     for name in drop:
         if not any(name in types for _, types in tables):
@@ -144,14 +143,14 @@ def _common(parts: Iterable[Part], drop: Collection[str]) -> dict[str, pa.DataTy
             what = f"none named {listed(absent)}" if absent else f"others: {listed(others)}"
             raise InputError(
                 f"{path} must have the columns of {first.name}, got {what}."
-                " Add what lacks, or leave it out with `drop`."
+                " Add the missing columns, or leave them out with `drop`."
             )
         for name in wanted:
             kind = _plain(types[name], name, path)
             both = _both(found.get(name, pa.null()), kind)
             if both is None:
                 raise InputError(
-                    f"Column {name!r} of {path} must be of a type that goes with {found[name]}, which it is in files"
+                    f"Column {name!r} of {path} must have a type compatible with {found[name]}, its type in the files"
                     f" before, got {types[name]}. Convert it, or leave it out with `drop`."
                 )
             found[name] = both
@@ -159,7 +158,7 @@ def _common(parts: Iterable[Part], drop: Collection[str]) -> dict[str, pa.DataTy
 
 
 def _plain(kind: pa.DataType, name: str, path: Path) -> pa.DataType:
-    """Return the one of a few types that `plain` makes of this, text for categories of any type."""
+    """Return the type to which `plain` converts this one; categories become text."""
     if pa.types.is_null(kind):
         return kind
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -173,23 +172,16 @@ def _plain(kind: pa.DataType, name: str, path: Path) -> pa.DataType:
 
 
 def _both(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return a type for values of two, None if there is none that keeps what they mean."""
-    types = pa.types
-    if one == other or types.is_null(other):
-        return one
-    if types.is_null(one):
-        return other
-    if {one, other} == {pa.string(), pa.large_string()}:
-        return pa.large_string()
-    if types.is_integer(one) and types.is_integer(other):
-        return pa.float64() if pa.uint64() in {one, other} else pa.int64()
-    if all(types.is_integer(kind) or types.is_floating(kind) for kind in (one, other)):
-        return pa.float64()
-    return None
+    """Return a type that fits the values of both types, or None if there is none."""
+    schemas = [pa.schema([("column", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").types[0]
+    except pa.ArrowTypeError:
+        return None
 
 
 def _cast(table: pa.Table, types: Mapping[str, pa.DataType], path: Path) -> pa.Table:
-    """Return the columns in the types of all files."""
+    """Convert the columns to the types that all files have in common."""
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:
@@ -197,20 +189,20 @@ def _cast(table: pa.Table, types: Mapping[str, pa.DataType], path: Path) -> pa.T
             columns[name] = made.cast(types[name])
         except pa.ArrowException as error:
             raise InputError(
-                f"Column {name!r} of {path} must hold what fits {types[name]}, as other files have it, got"
+                f"Column {name!r} of {path} must hold values that fit {types[name]}, its type in all files, got"
                 f" {one_line(error).rstrip('.')}."
             ) from None
     return pa.table(columns)
 
 
 def _pieces(table: pa.Table, size: int) -> Iterator[pa.Table]:
-    """Yield rows that take at most `size` bytes once dictionaries are written out, but one at least."""
-    for start in range(0, table.num_rows, max(1, size // 8)):  # so that looking at them takes no more either
+    """Yield slices of at least one row and at most `size` bytes once dictionaries are decoded."""
+    for start in range(0, table.num_rows, max(1, size // 8)):  # so that measuring them takes little memory too
         yield from _halves(table.slice(start, max(1, size // 8)), size)
 
 
 def _halves(table: pa.Table, size: int) -> Iterator[pa.Table]:
-    if table.num_rows <= 1 or _written_out(table) <= size:
+    if table.num_rows <= 1 or _decoded_size(table) <= size:
         yield table
         return
     middle = table.num_rows // 2
@@ -218,8 +210,8 @@ def _halves(table: pa.Table, size: int) -> Iterator[pa.Table]:
     yield from _halves(table.slice(middle), size)
 
 
-def _written_out(table: pa.Table) -> int:
-    """Return the bytes of a table without dictionaries and views, which count their text once for many rows."""
+def _decoded_size(table: pa.Table) -> int:
+    """Return the bytes of a table without dictionaries and views, which store a repeated text once."""
     total, types = 0, pa.types
     for column in table.columns:
         if types.is_dictionary(column.type):

@@ -1,22 +1,21 @@
-"""A file larger than memory -> prepared data, in memory that is bounded: survey, scatter, gather.
+"""Preparation of a file that is larger than memory, in bounded memory: survey, scatter, gather.
 
-The survey (`survey.py`) reads everything once. Then each row is given its place by computing it: its rank within its
-class is a seeded permutation of the order in which the class's rows come (`permutation.py`). The first ranks validate,
-and of the others the j-th of n gets the key (j + u) / n, with one random u for each class, by which rows are sorted. So
-every beginning is a uniform draw that holds each class to within about one row of its share, as `split.py` does it in
-memory. Scattering sends each row to one of several files by its key; gathering sorts one file after the other and
-writes them on. Rows to validate keep the order of the file.
+The survey reads the whole file once. Then the place of each row is computed: its rank within its class is a seeded
+permutation of the order in which the rows of the class occur (`permutation.py`). The first ranks are for validation; of
+the others, the j-th of n gets the sort key (j + u) / n, with one random u per class. As in `split.py`, every prefix is
+then a random sample that holds each class to within about one row of its share. Scattering writes each row to one of
+several buckets by its key; gathering sorts one bucket after the other. Validation rows keep the order of the file.
 
 ::
 
     OUT.work/
-      asked.json        what was asked for: another question begins anew
-      survey.json       what was found, once the first pass is through
-      scattered.json    how far the second pass is: blocks, rows of each class, and lengths of files
+      asked.json        what was asked for; with other options, everything starts again
+      survey.json       the result of the first pass
+      scattered.json    the state of the second pass: blocks, rows of each class, lengths of files
       0.rows 1.rows ... valid.rows
-    OUT/                the prepared form, as `Prepared.open` maps it; there whole or not at all
+    OUT/                the prepared data; it appears only when it is complete
 
-Killed and started again, it goes on from the last of these.
+A process that was killed resumes from the last of these files when it is started again.
 """
 
 from __future__ import annotations
@@ -35,8 +34,9 @@ from pydaub.data.outofcore.plan import Plan
 from pydaub.data.outofcore.scatter import scatter
 from pydaub.data.outofcore.survey import Survey, survey
 from pydaub.data.prepared import FORMAT, Prepared, write_whole
+from pydaub.data.split import Split
 from pydaub.errors import InputError
-from pydaub.records import whole
+from pydaub.records import VALIDATION_FRACTION, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -45,19 +45,41 @@ if TYPE_CHECKING:
     from pydaub.data.schema import Kind, Task
 
 LEAST_MEMORY: Final = 64 << 20  # bytes to work with
-BLOCK_SHARE: Final = 1 / 24  # of the memory: a block is held several times over while it is taken apart
-VALIDATION_ROWS: Final = 100_000  # at most, unless said otherwise: their score is precise to a third of a per cent
-SAME_MEMORY: Final = 0.1
+BLOCK_SHARE: Final = 1 / 24  # of the memory: several copies of a block exist while it is processed
+VALIDATION_ROWS: Final = 100_000  # at most by default: the score is then precise to a third of a per cent
+SAME_MEMORY: Final = 0.1  # relative difference up to which a run is resumed with its first memory limit
 LOCK, SURVEY = "lock", "survey.json"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to prepare, and how; all of it plain, since another question begins anew."""
+    """What to prepare, and how.
+
+    Parameters
+    ----------
+    source
+        A CSV, Parquet or Arrow file, or a folder of such files.
+    target
+        The column to predict.
+    fraction
+        The fraction of rows to validate on.
+    validation_rows
+        The largest number of rows to validate on.
+    drop
+        Columns to leave out.
+    kinds
+        Kinds that override the inferred ones, by column name.
+    task
+        Classification or regression. If None, it is inferred from the target.
+    seed
+        The seed of the order and the split.
+    encoding
+        The encoding of CSV files that are not UTF-8.
+    """
 
     source: str
     target: str
-    fraction: float = 0.3
+    fraction: float = VALIDATION_FRACTION
     validation_rows: int = VALIDATION_ROWS
     drop: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] | None = None
@@ -69,29 +91,36 @@ class Wanted:
 def prepare_out_of_core(
     wanted: Wanted, out: Path, memory: int, progress: Callable[[str, float], None] = lambda *_: None
 ) -> Prepared:
-    """Prepare a file or folder into `out`, with at most so many bytes of working memory.
+    """Prepare a file or folder that may be larger than memory.
 
-    `progress` is told which pass it is, and how far, as a share.
+    Parameters
+    ----------
+    wanted
+        What to prepare, and how.
+    out
+        The new folder of prepared data.
+    memory
+        The largest number of bytes to use, in addition to what the process uses already.
+    progress
+        Called with the name of the current pass and the share of it that is done.
+
+    Returns
+    -------
+    The prepared data, memory-mapped.
+
+    Raises
+    ------
+    InputError
+        If an option or a file cannot be used, or if the memory or the disk is too small.
     """
-    if not isinstance(memory, int) or memory < LEAST_MEMORY:
-        raise InputError(
-            f"`memory` must leave at least {LEAST_MEMORY >> 20} MB to work with, got {memory / 2**20:,.0f} MB."
-        )
-    if not 0 < wanted.fraction < 1:
-        raise InputError(f"`validation_fraction` must be between 0 and 1, got {wanted.fraction!r}.")
-    if whole(wanted.validation_rows, "validation_rows") < 1 or whole(wanted.seed, "seed") < 0:
-        raise InputError("`validation_rows` must be at least 1 and `seed` not negative.")
-    if wanted.target in wanted.drop:
-        raise InputError(f"`drop` must not be the column of `target`, got {wanted.target!r} for both.")
-    blocks = Blocks.of(wanted.source, int(BLOCK_SHARE * memory), wanted.encoding, wanted.drop)
-    blocks.refuse_wide(memory)
+    blocks = _checked(wanted, memory)
     out = out.resolve()
     work = out.with_name(f"{out.name}.work")
     with ExitStack() as stack:
         try:
             if out.exists() and (not out.is_dir() or any(out.iterdir())):
                 raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
-            stack.enter_context(_held(work))
+            stack.enter_context(_locked(work))
             memory = _begin(work, wanted, blocks.paths, memory)
             blocks = replace(blocks, size=int(BLOCK_SHARE * memory))
             found = _surveyed(work, wanted, blocks, memory, progress)
@@ -107,15 +136,34 @@ def prepare_out_of_core(
         except OSError as error:
             reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
             raise InputError(
-                f"`out` must be a folder with room for the rows twice, {reason}. Mend that and start again: it goes on."
+                f"`out` must be a folder with room for the rows twice, {reason}. Fix it and start again to resume."
             ) from None
     shutil.rmtree(work)
     return Prepared.open(out)
 
 
+def _checked(wanted: Wanted, memory: int) -> Blocks:
+    """Return the blocks of the source; raise if an option or a file cannot be used."""
+    if not isinstance(memory, int) or memory < LEAST_MEMORY:
+        raise InputError(
+            f"`memory` must leave at least {LEAST_MEMORY >> 20} MB to work with, got {memory / 2**20:,.0f} MB."
+        )
+    Split(wanted.fraction)
+    if whole(wanted.validation_rows, "validation_rows") < 1 or whole(wanted.seed, "seed") < 0:
+        raise InputError(
+            "`validation_rows` must be at least 1 and `seed` not negative, got"
+            f" {wanted.validation_rows} and {wanted.seed}."
+        )
+    if wanted.target in wanted.drop:
+        raise InputError(f"`drop` must not be the column of `target`, got {wanted.target!r} for both.")
+    blocks = Blocks.of(wanted.source, int(BLOCK_SHARE * memory), wanted.encoding, wanted.drop)
+    blocks.check_memory(memory)
+    return blocks
+
+
 @contextmanager
-def _held(work: Path) -> Iterator[None]:
-    """Make the working folder, or take up our own, and keep others from working in it."""
+def _locked(work: Path) -> Iterator[None]:
+    """Create the working folder, or resume in ours, and lock it."""
     if work.exists() and not (work / LOCK).exists() and any(work.iterdir()):
         raise InputError(f"{work} must be free to work in, got a folder with other files. Name another `out`.")
     work.mkdir(parents=True, exist_ok=True)
@@ -123,19 +171,19 @@ def _held(work: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(f"{work} must be worked in by one process at a time, got another. Wait for it.") from None
+            raise InputError(f"{work} is locked by another process. Wait for it, or name another `out`.") from None
         try:
             yield
         except InputError:
-            if not (work / SURVEY).exists():  # there is nothing yet to go on from
+            if not (work / SURVEY).exists():  # nothing to resume from
                 shutil.rmtree(work)
             raise
 
 
 def _begin(work: Path, wanted: Wanted, paths: tuple[Path, ...], memory: int) -> int:
-    """Begin anew, or keep what there is of the same question; return the memory that it was begun with.
+    """Start again, or keep the files of the same question; return the memory limit with which it was started.
 
-    What Python itself takes differs a little from start to start: blocks must be the same all the same.
+    What Python itself takes varies slightly between starts, but a resumed run needs the same blocks.
     """
     files = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in paths]
     question = json.loads(json.dumps({**vars(wanted), "source": files, "format": FORMAT}, default=list))

@@ -1,21 +1,19 @@
-"""The last pass of preparing out of core: buckets, sorted one after the other, become the prepared form."""
+"""The last pass: buckets are sorted one after the other and written as prepared data."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from pydaub.data.outofcore.scatter import KEY, MATRIX, TARGET
-from pydaub.data.prepared import ABOUT, FORMAT, sync
+from pydaub.data.outofcore.scatter import KEY, MATRIX, TARGET, VALID, bucket
+from pydaub.data.prepared import SIDES, described, description, publish
 from pydaub.data.rows import FrameRows
-from pydaub.data.target import labels_to_json
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,60 +22,46 @@ if TYPE_CHECKING:
     from pydaub.data.outofcore.plan import Plan
     from pydaub.data.outofcore.survey import Survey
 
-BATCH: Final = 2**20  # bytes of a frame that are written at a time, if all columns were numbers
-FRAME_ROWS: Final = 1024  # at most, as text can be long
+BATCH: Final = 2**20  # bytes of a frame that are written at a time if all columns are numbers
+FRAME_ROWS: Final = 1024  # at most, because text can be long
 
 
 def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[str, float], None]) -> None:
-    """Sort one bucket after the other and write them on, a block at a time; `out` is there whole or not at all."""
+    """Sort the buckets and write them, a block at a time, to `out`, which appears only when it is complete."""
     found = plan.found
     temporary = work / "out"
     shutil.rmtree(temporary, ignore_errors=True)
-    about_schema = {"format": FORMAT, "schema": found.schema.to_json(), "labels": labels_to_json(found.labels)}
-    digest = hashlib.blake2b(json.dumps(about_schema, sort_keys=True).encode(), digest_size=16)
+    digest = described(found.schema, found.labels)
     written = 0
     try:
         temporary.mkdir(parents=True)
-        for side, size in (("train", plan.train_size), ("valid", sum(plan.valid))):
-            with _Writer(temporary / side, found, size) as writer:
-                parts = _sorted_parts(work, plan, side, block)
-                for table in parts if found.form == "matrix" else _even(parts, found):
+        for side, size in zip(SIDES, (plan.train_size, sum(plan.valid)), strict=True):
+            tables = _sorted(work, plan, block) if side == "train" else _tables(work / VALID)
+            with ExitStack() as stack:
+                writer = _Writer(temporary / side, found, size, stack)
+                for table in tables if found.form == "matrix" else _even(tables, found):
                     written += table.num_rows
                     writer.write(table)
                     progress("gather", written / sum(found.counts))
             digest.update(writer.target_digest.digest() + writer.rows_digest.digest())
             if writer.written != size:
                 raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
-        about = {
-            **about_schema,
-            "notes": found.notes,
-            "fingerprint": digest.hexdigest(),
-            "train": ["target"],
-            "valid": ["target"],
-        }
-        (temporary / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
-        for file in [*temporary.iterdir(), temporary]:
-            sync(file)
-        if out.exists():
-            out.rmdir()
-        temporary.rename(out)
-        sync(out.parent)
+        about = {"notes": found.notes, "fingerprint": digest.hexdigest(), **{side: ["target"] for side in SIDES}}
+        publish(temporary, out, {**description(found.schema, found.labels), **about})
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _sorted_parts(work: Path, plan: Plan, side: str, block: int) -> Iterator[pa.Table]:
-    if side == "valid":
-        yield from _parts(work / "valid.rows")
-        return
+def _sorted(work: Path, plan: Plan, block: int) -> Iterator[pa.Table]:
+    """Yield the rows of all buckets in the order of their keys."""
     step = max(1, block // (plan.found.row_bytes + 16))
     for number in range(plan.buckets):
-        parts = list(_parts(work / f"{number}.rows"))
-        if not parts:
+        tables = list(_tables(work / bucket(number)))
+        if not tables:
             continue
-        table = pa.concat_tables(parts).combine_chunks()
-        parts.clear()
-        pa.default_memory_pool().release_unused()  # what is freed would stay with the process
+        table = pa.concat_tables(tables).combine_chunks()
+        tables.clear()
+        pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
         order = np.argsort(table[KEY].to_numpy(), kind="stable")
         for start in range(0, len(order), step):
             yield table.take(pa.array(order[start : start + step]))
@@ -85,27 +69,29 @@ def _sorted_parts(work: Path, plan: Plan, side: str, block: int) -> Iterator[pa.
         pa.default_memory_pool().release_unused()
 
 
-def _even(parts: Iterator[pa.Table], found: Survey) -> Iterator[pa.Table]:
-    """Yield the same rows in batches of as many, whatever the memory is: it must change no byte of what is written."""
+def _even(tables: Iterator[pa.Table], found: Survey) -> Iterator[pa.Table]:
+    """Yield the rows in batches of a fixed length, so that the output does not depend on the memory."""
     count = min(max(1, BATCH // (8 * (len(found.used) + 2))), FRAME_ROWS)
     held: list[pa.Table] = []
-    for part in parts:
-        held.append(part)
-        del part  # or it is held while the next one is made
+    for table in tables:
+        held.append(table)
+        del table  # otherwise it stays in memory while the next one is made
         rows = sum(each.num_rows for each in held)
         if rows >= count:
             joined, whole = pa.concat_tables(held), rows - rows % count
             held.clear()
             for start in range(0, whole, count):
-                yield joined.take(pa.array(np.arange(start, start + count)))  # not a slice, which would keep all of it
+                yield joined.take(
+                    pa.array(np.arange(start, start + count))
+                )  # a slice would keep the whole table in memory
             held.append(joined.take(pa.array(np.arange(whole, rows))))
             del joined
     if any(each.num_rows for each in held):
         yield pa.concat_tables(held)
 
 
-def _parts(path: Path) -> Iterator[pa.Table]:
-    """Yield the rows of a file: streams one after the other, one for each checkpoint."""
+def _tables(path: Path) -> Iterator[pa.Table]:
+    """Yield the rows of a file, which is a sequence of Arrow streams, one per checkpoint."""
     with path.open("rb") as file:
         end = path.stat().st_size
         while file.tell() < end:
@@ -115,25 +101,18 @@ def _parts(path: Path) -> Iterator[pa.Table]:
 
 
 class _Writer:
-    """The files of one side of prepared data, written on and on."""
+    """The files of one side of prepared data."""
 
-    def __init__(self, stem: Path, found: Survey, rows: int) -> None:
-        self._stem, self._found, self._rows = stem, found, rows
-        self._stack = ExitStack()
+    def __init__(self, stem: Path, found: Survey, rows: int, stack: ExitStack) -> None:
+        self._stem, self._found, self._rows, self._stack = stem, found, rows, stack
         self._target: Any = None
         self._features: Any = None
         self.written = 0
-        # Each is of a stream of its own, so that it does not matter how many rows are written at a time.
+        # Two digests, so that the result does not depend on how many rows are written at a time.
         self.target_digest, self.rows_digest = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
     def write(self, table: pa.Table) -> None:
-        """Write rows on, and feed them to the fingerprints."""
+        """Append rows, and add them to the digests."""
         target = table[TARGET].to_numpy()
         self.written += len(target)
         if self._target is None:
@@ -156,7 +135,7 @@ class _Writer:
             for part in FrameRows(features).parts():
                 self.rows_digest.update(part if isinstance(part, bytes) else part.data)
 
-    def _array(self, name: str, dtype: Any, shape: Sequence[int]) -> Any:  # noqa: ANN401  # a file
+    def _array(self, name: str, dtype: Any, shape: Sequence[int]) -> Any:  # noqa: ANN401  # a dtype and a file
         file = self._stack.enter_context(Path(f"{self._stem}.{name}.npy").open("wb"))  # noqa: SIM115  # the stack closes it
         header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": tuple(shape)}
         np.lib.format.write_array_header_1_0(file, header)

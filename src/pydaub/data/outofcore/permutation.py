@@ -1,25 +1,25 @@
-"""A random order that takes no memory: where a row goes is computed, not looked up."""
+"""A random order that is computed row by row instead of being stored."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Array: TypeAlias = np.ndarray[Any, Any]
+    from pydaub.data.schema import Array
 
 ROUNDS: Final = 6
 
 
 class Permutation:
-    """A bijection of range(size) that looks random, drawn by a seed.
+    """A pseudorandom bijection of range(size), determined by a seed.
 
-    A Feistel network permutes a power of four that is at least `size` and less than four times as much; a place
-    that falls outside is sent on until it falls inside, which keeps the whole a bijection. Each round mixes half
-    of the bits into the other with a key of its own.
+    A Feistel network permutes the numbers below a power of four that is at least `size` and less than four times as
+    much. A result outside the range is permuted again until it is inside, which keeps the mapping a bijection. Each
+    round mixes one half of the bits into the other with its own key.
 
     >>> order = Permutation(10, [7])
     >>> sorted(order(np.arange(10)).tolist()) == list(range(10))
@@ -33,7 +33,7 @@ class Permutation:
         self._keys = np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64)
 
     def __call__(self, places: Array) -> Array:
-        """Return where these places go."""
+        """Return the new positions of these positions."""
         found = self._mixed(places.astype(np.uint64))
         while (outside := found >= self.size).any():
             found[outside] = self._mixed(found[outside])
@@ -47,7 +47,7 @@ class Permutation:
 
 
 def _hashed(values: Array) -> Array:
-    """Return 64 bits of which each depends on all bits of a value (the finish of SplitMix64)."""
+    """Return a 64-bit hash in which each bit depends on all bits of the value (the finaliser of SplitMix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

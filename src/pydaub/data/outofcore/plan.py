@@ -1,10 +1,10 @@
-"""Where each row of a file goes that is larger than memory: computed from a survey and a seed, not stored."""
+"""The place of each row in the prepared order, computed from the survey and a seed instead of being stored."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,16 +13,15 @@ from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from pydaub.data.outofcore.survey import Survey
+    from pydaub.data.schema import Array
 
-Array: TypeAlias = np.ndarray[Any, Any]
-
-BUCKET_SHARE: Final = 1 / 5  # of the memory: a bucket is held twice for a moment
-MOST_BUCKETS: Final = 500  # files that are open at a time
+BUCKET_SHARE: Final = 1 / 5  # of the memory: while it is sorted, a bucket is held twice
+MOST_BUCKETS: Final = 500  # files that are open at the same time
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Where rows go: how many of each class validate, the order of each class, and how many buckets there are."""
+    """How many rows of each class are for validation, the order of each class, and the number of buckets."""
 
     found: Survey
     valid: tuple[int, ...]
@@ -32,7 +31,7 @@ class Plan:
 
     @classmethod
     def of(cls, found: Survey, *, fraction: float, most_valid: int, seed: int, memory: int) -> Plan:
-        """Return the plan for this survey: a fraction validates, but no more rows than `most_valid`."""
+        """Return the plan for a survey, with a fraction of the rows for validation but at most `most_valid`."""
         counts = np.array(found.counts)
         rows = int(counts.sum())
         share = min(most_valid, round(fraction * rows)) / rows
@@ -58,7 +57,10 @@ class Plan:
         return cls(found, tuple(valid.tolist()), orders, offsets, buckets)
 
     def keys(self, codes: Array, before: Array) -> Array:
-        """Return each row's key; -inf where it validates. `before` are the rows of each class in earlier blocks."""
+        """Return the sort key of each row, -inf if it is for validation.
+
+        `before` is the number of rows of each class in earlier blocks.
+        """
         keys = np.empty(len(codes))
         if not len(codes):
             return keys
@@ -68,12 +70,12 @@ class Plan:
             ranks = self.orders[code](np.arange(before[code], before[code] + len(mine))) - self.valid[code]
             found = (ranks + self.offsets[code]) / (self.found.counts[code] - self.valid[code])
             if len(self.found.counts) > 1:
-                found[ranks == 0] = -1 / (2 + code)  # one of each class comes first of all, below every other key
+                found[ranks == 0] = -1 / (2 + code)  # one row of each class comes before all others
             found[ranks < 0] = -np.inf
             keys[mine] = found
         return keys
 
     @property
     def train_size(self) -> int:
-        """How many rows train."""
+        """The number of training rows."""
         return sum(self.found.counts) - sum(self.valid)

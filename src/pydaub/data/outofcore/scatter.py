@@ -1,11 +1,11 @@
-"""The second pass over a file that is larger than memory: each row to the bucket of its key, with checkpoints."""
+"""The second pass over the file: each row is written to the bucket of its sort key, with checkpoints."""
 
 from __future__ import annotations
 
 import json
 from contextlib import ExitStack
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from pydaub.data.coercion import laid_out, refuse_infinite
 from pydaub.data.formats.arrow import frame
 from pydaub.data.prepared import sync, write_whole
 from pydaub.data.rows import LIBRARY, MatrixRows
-from pydaub.data.target import CODED
+from pydaub.data.target import stored
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from pydaub.data.outofcore.blocks import Blocks
     from pydaub.data.outofcore.plan import Plan
     from pydaub.data.outofcore.survey import Survey
+    from pydaub.data.schema import Array
 
-Array: TypeAlias = np.ndarray[Any, Any]
-
-CHECKPOINT: Final = 32  # blocks
-KEY, TARGET, MATRIX = "__key", "__target", "__x"  # columns of what is scattered
+CHECKPOINT: Final = 32  # blocks between two checkpoints
+KEY, TARGET, MATRIX = "__key", "__target", "__x"  # columns of the buckets
+VALID: Final = "valid.rows"
 
 
 def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, float], None]) -> None:
-    """Send each row to the bucket of its key, or to those that validate."""
+    """Write each row to the bucket of its key, or to the validation rows; resume from the last checkpoint."""
     found = plan.found
     state_path = work / "scattered.json"
-    names = [f"{number}.rows" for number in range(plan.buckets)] + ["valid.rows"]
+    names = [*(bucket(number) for number in range(plan.buckets)), VALID]
     state: dict[str, Any] = {
         "blocks": 0,
         "before": [0] * len(found.counts),
@@ -46,8 +46,8 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
     if state_path.exists():
         saved = json.loads(state_path.read_text())
         if all(_length(work / name) >= length for name, length in saved["lengths"].items()):
-            state = saved  # else something was lost, and the pass begins again
-    for name, length in state["lengths"].items():  # what was written after the last checkpoint is written again
+            state = saved  # otherwise rows were lost, and the pass starts again
+    for name, length in state["lengths"].items():  # rows after the last checkpoint are written again
         with (work / name).open("ab") as file:
             file.truncate(length)
     types = {name: pa.type_for_alias(kind) for name, kind in found.types.items()} if found.types else None
@@ -55,7 +55,8 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
     reading = blocks.read(types, skip=state["blocks"])
     while not state["done"]:
         taken = 0
-        with _Streams(work) as streams:
+        with ExitStack() as stack:
+            streams = _Streams(work, stack)
             for block, read in islice(reading, CHECKPOINT):
                 table, codes = _rows_of(block, found, str(blocks.paths[0]))
                 keys = plan.keys(codes, before)
@@ -63,8 +64,11 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
                 _send(table.append_column(KEY, pa.array(keys)), keys, plan.buckets, streams)
                 taken += 1
                 progress("scatter", read / total)
-                pa.default_memory_pool().release_unused()  # what is freed would stay with the process
-        for file in [*(work / name for name in names), work]:  # a checkpoint must not be there without its rows
+                pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
+        for file in [
+            *(work / name for name in names),
+            work,
+        ]:  # before the checkpoint, which must not exist without its rows
             sync(file)
         state = {
             "blocks": state["blocks"] + taken,
@@ -74,7 +78,12 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
         }
         write_whole(state_path, json.dumps(state).encode(), durable=True)
     if before.tolist() != list(found.counts):
-        raise InputError(f"{blocks.paths[0]} must stay as it is while it is prepared, got other rows the second time.")
+        raise InputError(f"{blocks.paths[0]} must not change while it is prepared, got other rows in the second pass.")
+
+
+def bucket(number: int) -> str:
+    """Return the name of the file of a bucket."""
+    return f"{number}.rows"
 
 
 def _length(path: Path) -> int:
@@ -82,20 +91,14 @@ def _length(path: Path) -> int:
 
 
 class _Streams:
-    """Files to which rows are added, each in a stream of its own that ends with the checkpoint."""
+    """Files to which rows are appended, each as an Arrow stream that ends with the checkpoint."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._stack = folder, ExitStack()
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder, self._stack = folder, stack
         self._writers: dict[str, Any] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
     def write(self, name: str, rows: pa.Table) -> None:
-        """Add rows to a file."""
+        """Append rows to a file."""
         if name not in self._writers:
             file = self._stack.enter_context((self._folder / name).open("ab"))
             self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(file, rows.schema))
@@ -111,29 +114,29 @@ def _send(table: pa.Table, keys: Array, buckets: int, streams: _Streams) -> None
     ends = np.searchsorted(places[order], np.arange(buckets + 2))
     for number in range(buckets + 1):
         if ends[number + 1] > ends[number]:
-            name = "valid.rows" if number == buckets else f"{number}.rows"
+            name = VALID if number == buckets else bucket(number)
             streams.write(name, table.slice(ends[number], ends[number + 1] - ends[number]))
 
 
 def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Array]:
-    """Return the rows of a block that have a target, laid out as learners see them, and their classes."""
+    """Return the rows of a block that have a target, in the form that learners see, and the codes of their classes."""
     rows = frame(block.select([*(column.name for column in found.used), found.target]), where)
     rows = rows[rows[found.target].notna()].reset_index(drop=True)
-    codes, stored = _coded(rows[found.target], found)
+    codes, target = _coded(rows[found.target], found)
     if not len(rows):
-        return pa.table({TARGET: pa.array(stored)}), codes
+        return pa.table({TARGET: pa.array(target)}), codes
     laid = laid_out(rows, found.used, found.form, where)
     refuse_infinite(laid, [column.name for column in found.used])
     if isinstance(laid, MatrixRows):
         flat = pa.array(laid.array.astype(found.dtype).reshape(-1))
         table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(flat, len(found.used))})
     else:
-        table = _alike(laid.table, found)  # type: ignore[attr-defined]  # the other form
-    return table.append_column(TARGET, pa.array(stored)), codes
+        table = _alike(laid.table, found)  # type: ignore[attr-defined]  # FrameRows, the other form
+    return table.append_column(TARGET, pa.array(target)), codes
 
 
 def _alike(table: pa.Table, found: Survey) -> pa.Table:
-    """Return columns of types that are the same in every block, whatever values it holds."""
+    """Return columns with the same types in every block, whatever its values."""
     types = {"boolean": pa.float32(), "numeric": pa.float64(), "date": pa.timestamp("us")}
     columns = []
     for column in found.used:
@@ -146,7 +149,7 @@ def _alike(table: pa.Table, found: Survey) -> pa.Table:
 
 
 def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:
-    """Return the classes of rows as codes, and their targets as they are laid down."""
+    """Return the codes of the classes of rows, and their targets as they are stored."""
     if found.task == "regression":
         numbers = values.to_numpy(dtype=float)
         if np.isinf(numbers).any():
@@ -156,6 +159,5 @@ def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:
     codes = pd.Index(found.labels).get_indexer(pd.Index(plain))
     if (codes < 0).any():
         odd = values[codes < 0].iloc[0]
-        raise InputError(f"`{found.target}` must hold what it held the first time, got {odd!r}. Start again.")
-    narrow = np.min_scalar_type(-len(found.labels))
-    return codes, codes.astype(narrow) if found.labels.dtype.kind in CODED else found.labels[codes]
+        raise InputError(f"`{found.target}` must hold the same values as in the first pass, got {odd!r}. Start again.")
+    return codes, stored(codes, found.labels)

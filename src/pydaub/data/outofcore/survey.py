@@ -1,25 +1,25 @@
-"""The first pass over a file that is larger than memory: what its columns are, which classes there are, how many rows.
+"""The first pass over the file: its columns, its classes and the number of its rows.
 
-Types, missing values and classes are found over all rows. What a column of a type is (a category or free text, a
-number or an identifier) is found on a sample of rows drawn by chance, as `infer_columns` finds it on all.
+Types, missing values and classes are found in all rows. The kind of a column (category or free text, number or
+identifier) is inferred from a random sample of rows, where `infer_columns` normally uses all of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pydaub.data.coercion import NUMBERS, TEXTS, laid_out
-from pydaub.data.columns import MOST_CLASSES, ROWS_A_CLASS, TWO, checked_kinds, infer_columns, is_number
+from pydaub.data.coercion import laid_out
+from pydaub.data.columns import check_kinds, form_of, infer_columns, is_number, is_whole, task_of
 from pydaub.data.formats.arrow import frame, plain
-from pydaub.data.formats.source import listed
+from pydaub.data.names import listed
 from pydaub.data.rows import MatrixRows
-from pydaub.data.schema import LEFT_OUT, Column, Schema
+from pydaub.data.schema import TEXTS, Column, Schema
 from pydaub.data.target import check_classes, classes_of, labels_from_json, labels_to_json, whole_labels
 from pydaub.errors import InputError
 
@@ -29,22 +29,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pydaub.data.outofcore.blocks import Blocks
-    from pydaub.data.schema import Form, Kind, Task
+    from pydaub.data.schema import Array, Form, Kind, Task
 
-Array: TypeAlias = np.ndarray[Any, Any]
-
-SAMPLE: Final = 50_000  # rows, or fewer where they are wide
+SAMPLE: Final = 50_000  # rows, or fewer if they are wide
 SAMPLE_SHARE: Final = 0.1  # of the memory
-MOST_LABELS: Final = 100_000  # distinct values of a target that are counted; with more it is no class
-TYPES: Final = (pa.int64(), pa.float64(), pa.bool_(), pa.timestamp("us"))  # what text may be, the first that fits
+MOST_LABELS: Final = 100_000  # distinct values of a target that are counted; with more it is not a class
+TYPES: Final = (pa.int64(), pa.float64(), pa.bool_(), pa.timestamp("us"))  # of text columns: the first that fits
 NEARLY_GAPLESS: Final = 0.98
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What was found. `counts` are the rows of each class; of a regression there is one entry, with all rows."""
+    """What was found. `counts` has the rows of each class; for a regression, one entry with all rows."""
 
-    types: dict[str, str]  # of text files: Arrow's names
+    types: dict[str, str]  # of CSV columns, by their names in Arrow
     columns: tuple[Column, ...]
     form: Form
     dtype: str  # of a matrix
@@ -63,7 +61,7 @@ class Survey:
 
     @property
     def schema(self) -> Schema:
-        """The same for learners."""
+        """The schema of the prepared data."""
         return Schema(self.form, self.task, len(self.used), self.columns, tuple(self.labels.tolist()), self.target)
 
     def to_json(self) -> dict[str, Any]:
@@ -72,7 +70,7 @@ class Survey:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Survey:
-        """Return what `to_json` was made of."""
+        """Return the survey that `to_json` described."""
         return cls(
             **{
                 **fields,
@@ -84,7 +82,7 @@ class Survey:
         )
 
 
-def survey(  # noqa: PLR0913  # what the command line offers
+def survey(  # noqa: PLR0913  # the options of the command line
     blocks: Blocks,
     target: str,
     *,
@@ -94,26 +92,26 @@ def survey(  # noqa: PLR0913  # what the command line offers
     memory: int = 1 << 30,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Survey:
-    """Read all blocks once, and return what is in them."""
+    """Read all blocks once and describe them."""
     names = blocks.names
     if target not in names:
         raise InputError(
             f"`target` must be a column of {blocks.paths[0].name}, got {target!r}. It has {listed(names, 20)}."
         )
-    checked_kinds(kinds or {}, [name for name in names if name != target])
+    check_kinds(kinds or {}, [name for name in names if name != target])
     forced = {name for name, kind in (kinds or {}).items() if kind in TEXTS}
     found = _Found(names, target, forced, np.random.default_rng([seed, 1]), memory)
     for block, read in blocks.read():
         found.take(block, text=blocks.are_text)
         progress(read)
-        pa.default_memory_pool().release_unused()  # what is freed would stay with the process
+        pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
     if not found.rows:
         raise InputError(f"{blocks.paths[0]} must hold rows, got none.")
-    return found.told(blocks, kinds, task)
+    return found.result(blocks, kinds, task)
 
 
 class _Found:
-    """What has been seen so far, in memory that does not grow with the rows."""
+    """What has been found so far, in memory that does not grow with the number of rows."""
 
     def __init__(
         self, names: Sequence[str], target: str, forced: set[str], rng: np.random.Generator, memory: int
@@ -142,7 +140,7 @@ class _Found:
         self._draw(block)
 
     def _narrow(self, name: str, column: pa.ChunkedArray) -> None:
-        """Strike out the types that this block contradicts, all of them: none may come back."""
+        """Remove every type that this block contradicts, so that no later block can bring it back."""
         if self.candidates[name]:
             trimmed = pc.utf8_trim_whitespace(column)
             self.candidates[name] = [kind for kind in self.candidates[name] if _casts(trimmed, kind)]
@@ -150,7 +148,7 @@ class _Found:
     def _count(self, column: pa.ChunkedArray) -> None:
         if self.labels is None:
             return
-        column = plain(column, self.target, "The data")  # as the second pass will see it
+        column = plain(column, self.target, "The data")  # as in the second pass
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if pa.types.is_floating(column.type):
@@ -166,7 +164,7 @@ class _Found:
             self.labels = None
 
     def _draw(self, block: pa.Table) -> None:
-        """Keep the rows with the smallest keys: a uniform sample, whatever the order of the file."""
+        """Keep the rows with the smallest random keys: a uniform sample, whatever the order of the file."""
         keys = self.rng.random(block.num_rows)
         limit = self.keys[-1] if len(self.keys) == self.most else 1.0
         chosen = np.flatnonzero(keys < limit)
@@ -179,27 +177,18 @@ class _Found:
         order = np.argsort(keys, kind="stable")[: self.most]
         self.sample, self.keys = table.take(pa.array(order)).combine_chunks(), keys[order]
 
-    def told(self, blocks: Blocks, kinds: Mapping[str, Kind] | None, task: Task | None) -> Survey:
-        if self.sample is None:
-            raise InputError("The data must hold rows, got none.")
+    def result(self, blocks: Blocks, kinds: Mapping[str, Kind] | None, task: Task | None) -> Survey:
         types = {name: candidates[0] if candidates else pa.string() for name, candidates in self.candidates.items()}
-        sample = self.sample
+        sample: pa.Table = self.sample
         if blocks.are_text:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
         rows = frame(sample, str(blocks.paths[0]))
         columns = self._columns(rows.drop(columns=self.target), kinds)
+        form, notes = form_of(columns)
         used = [column for column in columns if column.used]
-        if not used:
-            what = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "no other"
-            raise InputError(f"The data must have a column to learn from beside {self.target!r}, got {what}.")
-        form: Form = "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
         laid = laid_out(rows, used, form)
-        width = laid.array.itemsize * len(used) if isinstance(laid, MatrixRows) else laid.table.nbytes // len(rows)  # type: ignore[attr-defined]  # the other form
+        width = laid.array.itemsize * len(used) if isinstance(laid, MatrixRows) else laid.table.nbytes // len(rows)  # type: ignore[attr-defined]  # FrameRows, the other form
         found, labels, counts = self._classes(rows[self.target], types if blocks.are_text else {}, task)
-        notes = []
-        for kind in LEFT_OUT:
-            names = [column.name for column in columns if column.kind == kind]
-            notes += [f"Columns left out as {kind}: {listed(names)}."] if names else []
         if self.missing[self.target]:
             notes.append(f"Rows without a target were left out: {self.missing[self.target]:,}.")
         return Survey(
@@ -226,23 +215,23 @@ class _Found:
         return tuple(columns)
 
     def _counts_rows(self, values: pd.Series[Any]) -> bool:
-        """Whether whole numbers, none twice in the sample, run through about as many values as there are rows."""
+        """Whether a column numbers the rows: whole, distinct in the sample, in a range about as long as the file."""
         numbers = values.dropna().to_numpy()
-        if len(numbers) < len(values) or len(np.unique(numbers)) < len(numbers) or (np.floor(numbers) != numbers).any():
+        if len(numbers) < len(values) or len(np.unique(numbers)) < len(numbers) or not is_whole(numbers):
             return False
         return bool(NEARLY_GAPLESS * self.rows <= numbers.max() - numbers.min() + 1 <= self.rows)
 
     def _classes(
         self, sample: pd.Series[Any], types: Mapping[str, pa.DataType], task: Task | None
     ) -> tuple[Task, Array, tuple[int, ...]]:
-        """Return the task, the classes in sorted order, and how many rows each has."""
+        """Return the task, the sorted classes, and the number of rows of each."""
         present = self.rows - self.missing[self.target]
         if not present:
             raise InputError(f"`{self.target}` must have values, got {self.rows:,} rows without one.")
         if self.labels is None:
             if task == "classification" or not is_number(sample):
                 raise InputError(
-                    f"`{self.target}` must have classes of several rows, got more than {MOST_LABELS:,} different ones."
+                    f"`{self.target}` must have classes of several rows, got more than {MOST_LABELS:,} classes."
                 )
             return "regression", np.array([]), (present,)
         counts = np.array(list(self.labels.values()))
@@ -250,7 +239,7 @@ class _Found:
         if self.target in types:
             values = _typed(values, types[self.target])
         series = whole_labels(frame(pa.table({"y": values}), "y")["y"])
-        found = task or _task(series, present)
+        found = task or task_of(series, present)
         if found == "regression":
             if not is_number(series):
                 raise InputError(f"`{self.target}` must be numbers for a regression, got {series.iloc[0]!r}.")
@@ -268,16 +257,5 @@ def _casts(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
     return True
 
 
-def _typed(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  # an array in one piece or in several
+def _typed(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  # an array or a chunked array
     return column if kind == pa.string() else pc.utf8_trim_whitespace(column).cast(kind)
-
-
-def _task(distinct: pd.Series[Any], rows: int) -> Task:
-    """Return whether a target is a class or a number, as `infer_task` does on all of it."""
-    if not is_number(distinct):
-        return "classification"
-    numbers = distinct.to_numpy(dtype=float)
-    if (np.floor(numbers) != numbers).any():
-        return "regression"
-    few = len(numbers) <= MOST_CLASSES and rows >= ROWS_A_CLASS * len(numbers)
-    return "classification" if few or len(numbers) <= TWO else "regression"

@@ -1,1 +1,1 @@
-"""How are evaluations run on a Ray cluster? The only package that imports Ray."""
+"""Evaluate on a Ray cluster. The only package that imports Ray."""

@@ -1,8 +1,9 @@
-"""The nodes of a Ray cluster with the verbs of a `Nursery`: `begin` an evaluation, `wait` for one to end, `close`.
+"""A `Supervisor` for the nodes of a Ray cluster: begin an evaluation, wait for one to end, close.
 
-Ray places the evaluations, each of which declares a CPU and its memory, and uses nodes that join. What is lost with a
-node or a worker is sent out again from here, so many times: Ray itself would try for ever what is killed for want of
-memory. Rows go to a node once (`station.py`), never with an evaluation, and into Ray's store only if a node asks.
+Each evaluation reserves a CPU and its memory; Ray chooses the node, and uses nodes that join. Evaluations that are
+lost with a node or a worker are retried from here a few times: Ray itself would retry forever those that are killed for
+lack of memory. The rows are sent to a node once (`node.py`), never with an evaluation, and they are put into Ray's
+object store only if a node does not see the run's folder.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pydaub.engines.cluster.node import CHUNK, IDENTITY, Crate, clear, evaluate_there, installed
+from pydaub.engines.limits import MEMORY_SHARE
 from pydaub.errors import ClusterLost, InputError, one_line
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Ended
@@ -28,38 +30,37 @@ if TYPE_CHECKING:
 
     from pydaub.isolation.nursery import Limits
 
-RETRIES: Final = 3  # how often an evaluation is tried again when its node or worker is lost
-LOOK_SECONDS: Final = 1.0  # how often nodes are counted
-PATIENCE: Final = 60.0  # seconds for a first node with a free CPU
-SILENCE: Final = 30.0  # seconds for a head that does not answer: after 60 Ray would end this process without a word
-SHARE: Final = 0.8  # of a node's memory, that its evaluations may use together
-KEPT: Final = "What was measured is kept: the run can be resumed."
-# By the names of Ray's errors, what was lost with an evaluation.
+RETRIES: Final = 3  # of an evaluation whose node or worker is lost
+LOOK_SECONDS: Final = 1.0  # how often the nodes are counted
+PATIENCE: Final = 60.0  # seconds to wait for the first node with a free CPU
+SILENCE: Final = 30.0  # seconds to wait for a head that does not answer; after 60 s Ray would kill this process
+KEPT: Final = "The measurements are kept: the run can be resumed."
+# What was lost with an evaluation, by the name of Ray's error.
 LOSSES: Final = {
     "WorkerCrashedError": "its Ray worker was killed",
     "NodeDiedError": "its node was lost",
     "ObjectLostError": "its rows or its answer were lost with a node",
     "OwnerDiedError": "its rows or its answer were lost with a node",
-    "OutOfMemoryError": "its node had no memory left, and Ray killed it",
-    "TaskCancelledError": "somebody cancelled it on the cluster",
+    "OutOfMemoryError": "Ray killed it because its node ran out of memory",
+    "TaskCancelledError": "it was cancelled on the cluster",
 }
 
 
-def _evaluate_on_node(*arguments: Any, **options: Any) -> dict[str, Any]:  # noqa: ANN401  # as of `evaluate_there`
-    import ray  # noqa: PLC0415
+def _evaluate_on_node(*arguments: Any, **options: Any) -> dict[str, Any]:  # noqa: ANN401  # passed on to `evaluate_there`
+    import ray  # noqa: PLC0415  # an optional dependency
 
     return {**evaluate_there(*arguments, **options), "node": ray.get_runtime_context().get_node_id()}
 
 
 @dataclass
 class _Sent:
-    """An evaluation that is out on the cluster."""
+    """An evaluation that was sent to the cluster."""
 
     key: int
     arguments: dict[str, Any]
     limits: Limits
-    again: bool
-    lost: int = 0  # how often
+    reusable: bool
+    losses: int = 0  # how often it was lost with a node or a worker
 
     @property
     def allocation(self) -> Allocation:
@@ -67,47 +68,73 @@ class _Sent:
 
 
 class Fleet:
-    """What runs evaluations on the nodes of the cluster that this process is connected to.
+    """Runs evaluations on the nodes of the cluster to which this process is connected, at most `most` at a time.
 
-    `ours` says that the connection was made for this run, and ends with it.
+    `ours` says that the connection was made for this run; then closing the fleet disconnects.
     """
 
-    def __init__(self, folder: Path, modules: tuple[str, ...], *, ours: bool) -> None:
-        import ray  # noqa: PLC0415  # an extra, and a second
+    def __init__(self, folder: Path, modules: tuple[str, ...], *, ours: bool, most: int | None = None) -> None:
+        import ray  # noqa: PLC0415  # an optional dependency, which takes a second to import
 
-        self._ray, self._ours = ray, ours
+        self._ray, self._ours, self._most = ray, ours, most
         self._folder, self._modules = folder, modules
+        self._bench = Workbench(folder)
         here = ray.get_runtime_context()
         self._head, self._node = here.gcs_address, here.get_node_id()
         self._silent_since: float | None = None
         self._crate: Crate | None = None
         self._remote = ray.remote(_evaluate_on_node)
-        self._running: dict[Any, _Sent] = {}  # by Ray's handle
+        self._running: dict[Any, _Sent] = {}  # by Ray's object reference
         self._keys = 0
-        self._counted_at, self._found, self.told = -LOOK_SECONDS, 0, 0
-        self._away: set[str] = set()  # nodes that have a copy of the rows
-        self.memory: int | None = None
+        self._counted_at, self._counted = -LOOK_SECONDS, 0
+        self._reported = 0  # the last number that `slots` returned
+        self._away: set[str] = set()  # nodes with a copy of the rows
+        self._memory: int | None = None  # that each evaluation reserves
 
-    @property
+    def open(self, memory: int | None) -> None:
+        """Wait for a node, and choose the memory of each evaluation unless it is given."""
+        self._wait_for_node()
+        self._memory = self._default_memory() if memory is None else memory
+        if self._memory and not any(self._room(node["Resources"]) for node in self._nodes()):
+            most = max((node["Resources"].get("memory", 0) for node in self._nodes()), default=0)
+            raise InputError(
+                f"`learner_memory` must fit on a node of the cluster, which has {most / 1e9:,.1f} GB at most, got"
+                f" {self._memory / 1e9:,.1f} GB."
+            )
+
+    def _wait_for_node(self) -> None:
+        """Return as soon as there is a CPU; a cluster may still be starting."""
+        deadline = time.monotonic() + PATIENCE
+        while not any(node["Resources"].get("CPU", 0) >= 1 for node in self._nodes()):
+            if time.monotonic() > deadline:
+                raise InputError(f"The cluster must have a node with a CPU, got none within {PATIENCE:.0f} s.")
+            time.sleep(0.2)
+
+    def _default_memory(self) -> int | None:
+        """Return the share of memory in bytes that each CPU of the smallest node has."""
+        found = [node["Resources"] for node in self._nodes() if node["Resources"].get("CPU", 0) >= 1]
+        shares = (int(MEMORY_SHARE * each["memory"] / int(each["CPU"])) for each in found if "memory" in each)
+        return min(shares, default=None)
+
     def slots(self) -> int:
-        """How many evaluations there is room for by the CPUs and the memory of the living nodes."""
-        self.told = self._count()
-        return self.told
+        """Return how many evaluations there is room for, by the CPUs and the memory of the living nodes."""
+        self._reported = self._count()
+        return self._reported
 
     def _count(self) -> int:
         now = time.monotonic()
-        due = now - self._counted_at >= LOOK_SECONDS and self._ray.is_initialized()  # asked for nodes, Ray would start
-        if due and self._answers(now):  # else it would wait for an answer, and end the process
+        due = now - self._counted_at >= LOOK_SECONDS and self._ray.is_initialized()  # `ray.nodes` would start a cluster
+        if due and self._head_answers(now):  # else `ray.nodes` would wait for it and kill this process
             nodes = self._nodes()
             if not any(node["NodeID"] == self._node for node in nodes):
-                raise ClusterLost(f"The node of this process must live, got one that Ray has given up. {KEPT}")
-            found = sum(self._room(node["Resources"]) for node in nodes)
-            self._found = max(1, found)  # without a node, Ray keeps an evaluation until there is one
+                raise ClusterLost(f"Ray has marked this node as dead. Restart it, or run elsewhere. {KEPT}")
+            found = max(1, sum(self._room(node["Resources"]) for node in nodes))  # without nodes, Ray queues the call
+            self._counted = found if self._most is None else min(found, self._most)
             self._counted_at = now
-        return self._found
+        return self._counted
 
-    def _answers(self, now: float) -> bool:
-        """Whether the cluster's head is there; that it is not is an error if it lasts."""
+    def _head_answers(self, now: float) -> bool:
+        """Return whether the cluster's head can be reached; raise ClusterLost if it could not be for some time."""
         host, _, port = self._head.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), LOOK_SECONDS).close()
@@ -116,67 +143,41 @@ class Fleet:
                 self._silent_since = now
             if now - self._silent_since >= SILENCE:
                 raise ClusterLost(
-                    f"The cluster's head must answer at {self._head}, got {one_line(error)} for {SILENCE:.0f} s. {KEPT}"
+                    f"The cluster's head at {self._head} did not answer for {SILENCE:.0f} s: {one_line(error)}. {KEPT}"
                 ) from None
             return False
         self._silent_since = None
         return True
 
     def _room(self, resources: Mapping[str, float]) -> int:
-        by_memory = int(resources.get("memory", 0) // self.memory) if self.memory else sys.maxsize
+        by_memory = int(resources.get("memory", 0) // self._memory) if self._memory else sys.maxsize
         return min(int(resources.get("CPU", 0)), by_memory)
 
     def _nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
 
-    def wait_for_a_node(self) -> None:
-        """Return once there is a CPU; a cluster may still be starting."""
-        deadline = time.monotonic() + PATIENCE
-        while not any(node["Resources"].get("CPU", 0) >= 1 for node in self._nodes()):
-            if time.monotonic() > deadline:
-                raise InputError(f"The cluster must have a node with a CPU, got none within {PATIENCE:.0f} s.")
-            time.sleep(0.2)
-
-    def check_room(self) -> None:
-        """Refuse a memory limit that no node can hold, and count anew by the one that holds."""
-        if self.memory and not any(self._room(node["Resources"]) for node in self._nodes()):
-            most = max((node["Resources"].get("memory", 0) for node in self._nodes()), default=0)
-            raise InputError(
-                f"`learner_memory` must fit on a node of the cluster, which has {most / 1e9:,.1f} GB at most, got"
-                f" {self.memory / 1e9:,.1f} GB."
-            )
-        self._counted_at = -LOOK_SECONDS
-        self.told = self._count()
-
-    def share(self) -> int | None:
-        """Return how many bytes each CPU of the smallest node has for its evaluations."""
-        found = [node["Resources"] for node in self._nodes() if node["Resources"].get("CPU", 0) >= 1]
-        return min((int(SHARE * each["memory"] / int(each["CPU"])) for each in found if "memory" in each), default=None)
-
-    def begin(self, arguments: Mapping[str, Any], limits: Limits, *, again: bool = False) -> int:
-        """Hand an evaluation to Ray and return its key."""
+    def begin(self, arguments: Mapping[str, Any], limits: Limits, *, reusable: bool = False) -> int:
+        """Send an evaluation to the cluster and return its key."""
         self._keys += 1
-        self._send(_Sent(self._keys, dict(arguments), limits, again))
+        self._send(_Sent(self._keys, dict(arguments), replace(limits, memory=self._memory), reusable))
         return self._keys
 
     def _send(self, sent: _Sent) -> None:
-        """Hand it to Ray, perhaps once more. Ray's own dashboard shows it by learner and size."""
+        """Send an evaluation, or send it again. Ray's dashboard shows it by its learner and size."""
         allocation = sent.allocation
         task = self._remote.options(
             name=f"{allocation.learner} {allocation.size:,}",
             num_cpus=1,
             memory=sent.limits.memory,
-            max_retries=0,  # with any other number, those for want of memory have no end
+            max_retries=0,  # with any other number, Ray retries forever what it kills for lack of memory
             scheduling_strategy="SPREAD",
         )
-        files = self._bench(sent).pack(allocation)
-        self._running[task.remote(self._packed(), sent.arguments, sent.limits, files, again=sent.again)] = sent
-
-    def _bench(self, sent: _Sent) -> Workbench:
-        return Workbench(self._folder, tuple(sent.arguments["learners"]))
+        files = self._bench.pack(allocation)
+        ref = task.remote(self._packed(), sent.arguments, sent.limits, files, reusable=sent.reusable)
+        self._running[ref] = sent
 
     def _packed(self) -> Crate:
-        """Return what every node needs; without the rows, until a node says that it does not see them."""
+        """Return what every node needs; without the rows, until a node reports that it does not see them."""
         if self._crate is None:
             identity = secrets.token_hex(8)
             (self._folder / IDENTITY).write_text(identity)
@@ -185,83 +186,70 @@ class Fleet:
         return self._crate
 
     def _store_rows(self) -> None:
-        """Put the rows into Ray's store, from which a node fetches them once."""
+        """Put the rows into Ray's object store, from which each node fetches them once."""
         crate = self._packed()
         if crate.files:
             return
-        paths = [
-            self._folder / "task.pkl",
-            *sorted(path for path in (self._folder / "data").rglob("*") if path.is_file()),
-        ]
+        data = sorted(path for path in (self._folder / "data").rglob("*") if path.is_file())
         try:
-            files = {str(path.relative_to(self._folder)): self._put(path) for path in paths}
+            files = {
+                str(path.relative_to(self._folder)): self._put(path) for path in (self._folder / "task.pkl", *data)
+            }
         except self._ray.exceptions.RayError as error:
             raise ClusterLost(
-                f"Ray's store must have room for the rows, got {one_line(error)}. Give it more, or have every node see"
-                f" {self._folder} at the same path. {KEPT}"
+                f"The rows do not fit into Ray's object store: {one_line(error)}. Enlarge it, or make {self._folder}"
+                f" visible at the same path on every node. {KEPT}"
             ) from None
         self._crate = replace(crate, files=files)
 
     def _put(self, path: Path) -> list[Any]:
-        size = path.stat().st_size  # as arrays, which Ray shares between processes without a copy
+        size = path.stat().st_size  # arrays, because Ray shares them between processes without copying
         return [self._ray.put(np.fromfile(path, np.uint8, CHUNK, offset=start)) for start in range(0, size, CHUNK)]
 
     def wait(self, timeout: float | None = None) -> Ended | None:
-        """Return the next evaluation that has ended, or None after so many seconds, or when there is room for more."""
+        """Return the next evaluation that has ended; None after `timeout` seconds, or if there is room for more."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             left = LOOK_SECONDS if deadline is None else min(max(deadline - time.monotonic(), 0.0), LOOK_SECONDS)
             ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=left, fetch_local=False)
             if ready and (ended := self._ended(ready[0])) is not None:
                 return ended
-            if self._count() > self.told or (deadline is not None and time.monotonic() >= deadline):
+            if self._count() > self._reported or (deadline is not None and time.monotonic() >= deadline):
                 return None
 
-    def _ended(self, ref: Any) -> Ended | None:  # noqa: ANN401  # Ray's handle
-        """Return how an evaluation ended; None where it was sent out once more."""
+    def _ended(self, ref: Any) -> Ended | None:  # noqa: ANN401  # Ray's object reference
+        """Return how an evaluation ended, or None if it was sent again."""
         sent = self._running.pop(ref)
         try:
-            told = self._ray.get(ref)
+            answer = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
             return self._lost(sent, error)
-        if "ended" not in told:  # that node needs the rows
+        if "ended" not in answer:  # the node needs the rows
             self._store_rows()
             self._send(sent)
             return None
-        if told["away"]:
-            self._away.add(told["node"])
-            self._bench(sent).unpack(told["files"])
-        return Ended(**{**told["ended"], "key": sent.key})
+        if answer["away"]:
+            self._away.add(answer["node"])
+            self._bench.unpack(answer["files"])
+        return Ended(**{**answer["ended"], "key": sent.key})
 
     def _lost(self, sent: _Sent, error: Exception) -> Ended | None:
-        """Send out again what was lost, or give it up; whatever would befall every evaluation alike ends the run."""
-        errors = self._ray.exceptions
-        cause = error
-        if isinstance(error, errors.RayTaskError):  # our own code on a node, not the learner's
-            cause = error.cause
-            if isinstance(cause, InputError):
-                raise cause from None
-            if not isinstance(cause, errors.ObjectLostError):  # rows
-                raise ClusterLost(f"Every node must be able to evaluate, got {one_line(cause)}. {KEPT}") from error
-        if isinstance(cause, errors.RuntimeEnvSetupError | errors.TaskUnschedulableError | errors.LocalRayletDiedError):
-            raise ClusterLost(f"Ray must be able to begin an evaluation, got {one_line(cause)}. {KEPT}") from None
-        sent.lost += 1
-        if sent.lost <= RETRIES:
-            self._send(sent)
-            return None
-        status = "memory" if isinstance(cause, errors.OutOfMemoryError) else "crash"
-        names = [kind.__name__ for kind in type(cause).__mro__]
-        words = next((LOSSES[name] for name in names if name in LOSSES), f"it was lost ({one_line(cause)})")
-        return Ended(sent.key, status, None, f"{words}; it was tried {sent.lost} times", 0.0, 0.0)
+        """Retry an evaluation that was lost, or give it up."""
+        cause = loss(error)
+        sent.losses += 1
+        if sent.losses > RETRIES:
+            return given_up(sent.key, cause, sent.losses)
+        self._send(sent)
+        return None
 
     def cancel(self, key: int) -> None:
-        """End an evaluation, of which nothing more is told."""
+        """Stop an evaluation; `wait` never returns it."""
         for ref in [ref for ref, sent in self._running.items() if sent.key == key]:
             del self._running[ref]
             self._ray.cancel(ref)
 
     def close(self) -> None:
-        """End every evaluation, take away the copies of the rows, and leave the cluster if it was not ours before."""
+        """Stop every evaluation, delete the copies of the rows, and disconnect if the connection was made for this."""
         if not self._ray.is_initialized():
             return
         cancelled = bool(self._running)
@@ -276,15 +264,41 @@ class Fleet:
             self._ray.shutdown()
 
     def _clear_copies(self, identity: str) -> None:
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415  # as Ray itself
 
-        living = {node["NodeID"] for node in self._nodes()}
         clearing = self._ray.remote(clear)
         done = [
-            clearing.options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
-                identity
-            )
-            for node in living
+            clearing.options(
+                num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            ).remote(identity)
+            for node in self._nodes()
         ]
         if done:
             self._ray.wait(done, num_returns=len(done), timeout=10)
+
+
+def loss(error: Exception) -> Exception:
+    """Return why Ray lost an evaluation; raise an error if every other evaluation would fail in the same way."""
+    from ray import exceptions  # noqa: PLC0415  # an optional dependency
+
+    cause = error
+    if isinstance(error, exceptions.RayTaskError):  # raised by our own code on a node, not by the learner
+        cause = error.cause
+        if isinstance(cause, InputError):
+            raise cause from None
+        if not isinstance(cause, exceptions.ObjectLostError):  # the rows
+            raise ClusterLost(f"A node could not evaluate: {one_line(cause)}. {KEPT}") from error
+    if isinstance(
+        cause,
+        exceptions.RuntimeEnvSetupError | exceptions.TaskUnschedulableError | exceptions.LocalRayletDiedError,
+    ):
+        raise ClusterLost(f"Ray could not start an evaluation: {one_line(cause)}. {KEPT}") from None
+    return cause
+
+
+def given_up(key: int, cause: Exception, losses: int) -> Ended:
+    """Return how an evaluation ended that was lost too often."""
+    names = [kind.__name__ for kind in type(cause).__mro__]
+    words = next((LOSSES[name] for name in names if name in LOSSES), f"it was lost ({one_line(cause)})")
+    status = "memory" if "OutOfMemoryError" in names else "crash"
+    return Ended(key, status, None, f"{words}; it was tried {losses} times", 0.0, 0.0)

@@ -1,9 +1,10 @@
-"""A node of a cluster: the task is laid out there once, and each evaluation is a child process as on one machine.
+"""A node of a cluster: it gets the task once, and runs each evaluation in a child process as on one machine.
 
-What travels is a `Crate`. A node that sees the run's own folder (a shared file system, or the same machine) uses that;
-any other fetches the rows once, for all of its workers, into a folder of its own. A worker keeps the server that
-forks its children, so that an evaluation costs about as much as at home; when the worker dies its children do too,
-and when nothing has come for a while the server ends: Ray may keep the worker for as long as a person's session lasts.
+What Ray sends is a `Crate`. A node that sees the run's own folder (on a shared file system, or because it is the same
+machine) uses that. Any other node fetches the rows once, for all of its workers, into a folder of its own. A worker
+keeps the server that forks its children, so that an evaluation costs about as much as on one machine. The children die
+with the worker. A server without work ends after a while, because Ray may keep its worker for as long as the user stays
+connected.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pydaub.engines.worker import EVALUATE
 from pydaub.errors import InputError
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Limits, Nursery
@@ -28,39 +30,40 @@ from pydaub.records import Allocation
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-IDENTITY: Final = "identity"  # a file by which a node knows that it sees the run's own folder
-WHOLE: Final = "whole"  # a file that says that all has arrived
+IDENTITY: Final = "identity"  # a file by which a node recognises the run's own folder
+WHOLE: Final = "whole"  # a file that marks a complete copy
 LOCK: Final = "lock"
 PREFIX: Final = "pydaub-node-"
-ALIKE: Final = ("pydaub", "scikit-learn", "numpy")  # of which other versions could give other scores
-LOOK_SECONDS: Final = 0.2  # how often a worker looks whether it has been cancelled
-CHUNK: Final = 1 << 27  # bytes of a file that travel at a time
-IDLE_SECONDS: Final = 30.0  # for which a worker without an evaluation keeps its server; another takes two to start
+ALIKE: Final = ("pydaub", "scikit-learn", "numpy")  # must have the same versions everywhere, or scores could differ
+LOOK_SECONDS: Final = 0.2  # how often a worker checks whether its evaluation was cancelled
+CHUNK: Final = 1 << 27  # bytes of a file that are sent at a time
+IDLE_SECONDS: Final = 30.0  # for which a worker without an evaluation keeps its server; a new one starts in 2 s
 
 
 @dataclass(frozen=True)
 class Crate:
-    """All that a node needs: the run's `folder`, and once a node did not see it, handles of the content of its files.
+    """What a node needs for a run.
 
-    `fetch`, which comes with the cluster, turns a handle into a block of bytes.
+    `folder` is the run's own. `files` is empty until some node does not see that folder; then it maps the files to
+    references to their content. `fetch` turns a reference into a block of bytes.
     """
 
     identity: str
     folder: str
     files: dict[str, list[Any]]
     preload: tuple[str, ...]
-    path: tuple[str, ...]  # where modules were found; a node that has these folders looks there too
+    path: tuple[str, ...]  # the owner's sys.path; a node also searches those of its folders that exist there
     versions: dict[str, str]
     fetch: Callable[[Any], Any]
 
     def settle(self) -> Path | None:
-        """Return the folder to work in, after laying out what is missing; None where the files must come along."""
+        """Return the folder to work in, after copying what is missing; None if the crate must bring the files."""
         for name, wanted in self.versions.items():
             if (found := installed().get(name)) != wanted:
                 raise InputError(f"Every node must have {name} {wanted}, as this process has, got {found}.")
         with suppress(OSError):
             seen = (Path(self.folder) / IDENTITY).read_text() == self.identity
-            if seen and (Path(self.folder) / "data").exists():  # which may be a link to a place that is not shared
+            if seen and (Path(self.folder) / "data").exists():  # `data` may link to a place that is not shared
                 return Path(self.folder)
         folder = copy_of(self.identity)
         if not self.files and not (folder / WHOLE).exists():
@@ -69,39 +72,38 @@ class Crate:
         held = _held(folder)
         try:
             if not (folder / WHOLE).exists():
-                fcntl.flock(held, fcntl.LOCK_EX)  # which lets go of the lock first: another may be faster
+                fcntl.flock(held, fcntl.LOCK_EX)  # upgrading drops the lock first, so another process may unpack first
                 if not (folder / WHOLE).exists():
                     self._unpack(folder)
                 fcntl.flock(held, fcntl.LOCK_SH)
-        except BaseException:  # cancelled, or a disk that is full: others must not wait for this process
+        except BaseException:  # cancelled, or the disk is full: release the lock for other processes
             os.close(held)
             raise
         return folder
 
     def _unpack(self, folder: Path) -> None:
-        for name, handles in self.files.items():
+        for name, references in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as file:
-                for handle in handles:
-                    file.write(self.fetch(handle))
-        for part in ("learners", "learned", "fitted"):
-            (folder / part).mkdir(exist_ok=True)
+                for reference in references:
+                    file.write(self.fetch(reference))
+        Workbench(folder).make_folders()
         (folder / WHOLE).touch()
 
 
 def copy_of(identity: str) -> Path:
-    """Return where a node keeps its copy of a run's rows."""
+    """Return the folder in which a node keeps its copy of a run's rows."""
     return Path(tempfile.gettempdir()) / f"{PREFIX}{identity}"
 
 
 def _held(folder: Path) -> int:
-    """Return a lock on a folder, which is made if it is not there; it is held for as long as this process lives."""
+    """Create a folder if necessary, and lock it for as long as this process lives; return the descriptor."""
     while True:
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder.lstat().st_uid != os.getuid():
-            raise InputError(f"{folder} must be our own, got somebody else's.")
-        with suppress(FileNotFoundError):  # somebody has swept it away meanwhile
+            raise InputError(f"{folder} must belong to this user, but it belongs to another.")
+        with suppress(FileNotFoundError):  # another process has just deleted the folder
             held = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(held, fcntl.LOCK_SH)
             if os.path.samestat(os.fstat(held), (folder / LOCK).stat()):
@@ -110,11 +112,11 @@ def _held(folder: Path) -> int:
 
 
 def sweep(besides: Path | None = None) -> None:
-    """Take away what runs that were killed have left: folders that no living process holds."""
+    """Delete the copies of runs that were killed: folders that no living process has locked."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if folder == besides:
             continue
-        with suppress(OSError):  # it is in use, or somebody else's, or just gone
+        with suppress(OSError):  # locked, owned by another user, or already deleted
             held = os.open(folder / LOCK, os.O_RDWR)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -124,51 +126,51 @@ def sweep(besides: Path | None = None) -> None:
 
 
 def clear(identity: str) -> None:
-    """Take away the copy of a run that is over."""
+    """Delete the copy of a run that has ended."""
     shutil.rmtree(copy_of(identity), ignore_errors=True)
 
 
 def installed() -> dict[str, str]:
-    """Return the versions on which scores depend."""
+    """Return the versions of the packages on which scores depend."""
     return {name: version(name) for name in ALIKE}
 
 
 class Station:
-    """A worker's side of a run: where its task lies, and the server of its children."""
+    """A worker's part in a run: the folder of the task, and the server that forks children."""
 
     def __init__(self, crate: Crate, folder: Path) -> None:
         self.identity = crate.identity
         self.folder = folder
         self.away = str(self.folder) != crate.folder
         sys.path += [place for place in crate.path if place not in sys.path and Path(place).exists()]
-        self.nursery = Nursery("pydaub.evaluation.workbench:evaluate_at", crate.preload)
+        self.nursery = Nursery(EVALUATE, crate.preload)
 
     def evaluate(
-        self, arguments: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes], *, again: bool
+        self, arguments: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes], *, reusable: bool
     ) -> dict[str, Any]:
-        """Evaluate in a child; return how it ended and, where the run's folder is not seen, the files that it left."""
-        bench = Workbench(self.folder, tuple(arguments["learners"]))
+        """Evaluate in a child; return how it ended and, if the run's folder is not visible, the files that it left."""
+        bench = Workbench(self.folder)
         allocation = Allocation(arguments["learner"], arguments["size"])
         if self.away:
             bench.unpack(files)
-        key = self.nursery.begin({**arguments, "folder": str(self.folder)}, limits, again=again)
+        key = self.nursery.begin({**arguments, "folder": str(self.folder)}, limits, reusable=reusable)
         ended = None
         while ended is None or ended.key != key:
             ended = self.nursery.wait(LOOK_SECONDS)
-        return {"ended": asdict(ended), "files": bench.left_by(allocation) if self.away else {}, "away": self.away}
+        return {"ended": asdict(ended), "files": bench.take_out(allocation) if self.away else {}, "away": self.away}
 
 
 _station: Station | None = None
-_turn = threading.Lock()  # held by an evaluation, and while an idle server is ended
+_turn = threading.Lock()  # held during an evaluation, and while an idle server is closed
 _leaving: threading.Timer | None = None
 
 
 def evaluate_there(
-    crate: Crate, arguments: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes], *, again: bool
+    crate: Crate, arguments: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes], *, reusable: bool
 ) -> dict[str, Any]:
-    """Evaluate in this worker of a cluster, which is set up for the run when the first evaluation comes.
+    """Evaluate in this Ray worker, which is set up for the run at its first evaluation.
 
-    Where the rows are not to be had the answer is empty.
+    The answer is empty if the worker has no access to the rows.
     """
     global _leaving  # noqa: PLW0603  # as `_station`
     with _turn:
@@ -176,18 +178,18 @@ def evaluate_there(
             _leaving.cancel()
         try:
             station = _set_up(crate)
-            answer = {} if station is None else station.evaluate(arguments, limits, files, again=again)
-        except BaseException:  # cancelled, in the middle of anything: nothing of it may reach the next evaluation
+            answer = {} if station is None else station.evaluate(arguments, limits, files, reusable=reusable)
+        except BaseException:  # cancelled at any point: the next evaluation must not see what this one has left
             _close()
             raise
         _leaving = threading.Timer(IDLE_SECONDS, _leave)
-        _leaving.daemon = True  # the worker may end before
+        _leaving.daemon = True  # must not keep the worker alive
         _leaving.start()
         return answer
 
 
 def _set_up(crate: Crate) -> Station | None:
-    global _station  # noqa: PLW0603  # one for each worker process, which lives longer than an evaluation
+    global _station  # noqa: PLW0603  # one for each worker process, which outlives an evaluation
     if _station is None or _station.identity != crate.identity:
         _close()
         folder = crate.settle()
@@ -203,7 +205,7 @@ def _close() -> None:
 
 
 def _leave() -> None:
-    """End the server of a worker that has been idle, unless an evaluation has come just now."""
+    """Close the server of an idle worker, unless an evaluation has just arrived."""
     if _turn.acquire(blocking=False):
         try:
             _close()

@@ -1,4 +1,4 @@
-"""WEKA's classifiers as learners: where WEKA is, its JVM, rows on their way there, the estimator, the paper's 41.
+"""WEKA's classifiers as scikit-learn estimators.
 
-Nothing is imported here, so that whoever asks for another portfolio pays nothing.
+This module imports nothing, so that portfolios without WEKA cost nothing.
 """

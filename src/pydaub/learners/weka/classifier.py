@@ -1,4 +1,4 @@
-"""WekaClassifier: any classifier of WEKA's as a scikit-learn estimator."""
+"""Any WEKA classifier as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from pydaub.errors import InputError
+from pydaub.learners.adapters import checked_labels
 from pydaub.learners.weka import jvm
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.rows import attributes, doubles, taken, with_last, written
+from pydaub.learners.weka.rows import attributes, doubles, label_text, validated, with_last
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,19 +27,50 @@ LARGEST_SEED = (1 << 31) - 1  # a Java int
 
 
 class WekaClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of WEKA's, by the name of its class, with the options that one would type for it.
+    """WEKA classifier with scikit-learn's interface.
 
-    Columns of a data frame that are categories, text or truth values are nominal to WEKA, others numeric;
-    `categorical_features` says otherwise, as with scikit-learn's HistGradientBoosting. Missing values stay missing, and
-    so does a category that was not there in training. Rows to which WEKA gives no class at all ("unclassified") get
-    the shares of the classes in training.
+    WEKA runs in a JVM inside this process, which the first fit or prediction starts. Missing values are passed on to
+    WEKA as missing, and so are categories that did not occur in training. A row that WEKA leaves unclassified gets
+    the class shares of the training data as its probabilities.
 
-    `random_state` sets the seed of classes that take one, unless `options` does; with None WEKA's own default counts.
-    `n_jobs` is how many threads the JVM may use; the first fit or prediction of a process, which starts it, decides.
+    Parameters
+    ----------
+    class_name
+        Full name of the Java class.
+    options
+        Options of the class, as on WEKA's command line or as a list.
+    categorical_features
+        Columns that are nominal to WEKA; all others are numeric. "from_dtype" means the columns of a data frame that
+        hold categories, text or booleans. Otherwise None, or a list of positions, booleans or column names, as for
+        scikit-learn's HistGradientBoostingClassifier.
+    random_state
+        Seed, for classes that have one. Ignored if `options` sets the seed. None means WEKA's default seed.
+    n_jobs
+        Number of threads that the JVM may use. Only the first fit or prediction in a process can set it.
+
+    Attributes
+    ----------
+    classes_
+        Labels, sorted.
+    class_shares_
+        Share of each class in the training data.
+    columns_
+        Name and categories of each column, as WEKA sees it.
+    model_
+        Trained Java object, serialized.
+    weka_version_
+        Version of WEKA that trained the model. Predictions need the same version.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> WekaClassifier("weka.classifiers.trees.J48", "-M 5").fit(X, y).score(X, y) > 0.9  # doctest: +SKIP
+    True
     """
 
-    runs_in_jvm = True  # so that its process is used again (engines/processes.py)
-    predicts_by_probability = True  # so that it is asked once, not twice (metrics.py)
+    runs_in_jvm = True  # engines reuse its worker, because starting a JVM takes time
+    predicts_by_probability = True  # metrics derive labels from probabilities instead of predicting twice
 
     def __init__(
         self,
@@ -56,42 +87,41 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Rows, y: Labels, sample_weight: Any = None) -> WekaClassifier:  # noqa: ANN401  # numbers
-        """Train it."""
+    def fit(self, X: Rows, y: Labels, sample_weight: Any = None) -> WekaClassifier:  # noqa: ANN401  # an array or a list
+        """Train the classifier."""
         self._check_parameters()
-        X = taken(self, X, reset=True)
+        X = validated(self, X, reset=True)
         if y is None:
             raise ValueError("This WekaClassifier estimator requires y to be passed, but the target y is None.")
-        y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=None)
-        check_classification_targets(y)
+        y = checked_labels(y)
         check_consistent_length(X, y)
         weights = np.ones(len(y)) if sample_weight is None else self._weights(sample_weight, X)
         classes, codes = np.unique(y, return_inverse=True)
         counts = np.bincount(codes, weights)
-        if (counts > 0).sum() < 2:  # noqa: PLR2004  # WEKA wants a choice
-            raise ValueError(f"{self.class_name} needs at least two classes to choose from, got one class.")
+        if (counts > 0).sum() < 2:  # noqa: PLR2004  # WEKA's own minimum
+            raise ValueError(f"{self.class_name} needs at least two classes, got one class.")
         columns = attributes(X, self.categorical_features)
         rows = with_last(doubles(X, columns), codes)
         if not weights.all():
             rows, weights = rows[weights > 0], weights[weights > 0]
         jvm.start(self.n_jobs)
-        kept = jvm.called(lambda: self._trained(columns, [written(label) for label in classes], rows, weights))
-        self.classes_, self.shares_, self.columns_ = classes, counts / counts.sum(), columns
-        self.kept_, self.weka_version_ = kept, jar().version
+        model = jvm.call(lambda: self._trained(columns, [label_text(label) for label in classes], rows, weights))
+        self.classes_, self.class_shares_, self.columns_ = classes, counts / counts.sum(), columns
+        self.model_, self.weka_version_ = model, jar().version
         return self
 
     def _check_parameters(self) -> None:
         if not isinstance(self.class_name, str) or not self.class_name:
-            raise ValueError(f"`class_name` must be the name of a class of WEKA's, got {self.class_name!r}.")
+            raise ValueError(f"`class_name` must be the name of a WEKA class, got {self.class_name!r}.")
         options = self.options
         if not isinstance(options, str) and not (
             isinstance(options, list | tuple) and all(isinstance(option, str) for option in options)
         ):
-            raise ValueError(f"`options` must be text, or a list of it, got {options!r}.")
+            raise ValueError(f"`options` must be text or a list of texts, got {options!r}.")
         if self.n_jobs is not None and not isinstance(self.n_jobs, int | np.integer):
             raise ValueError(f"`n_jobs` must be a number of threads or None, got {self.n_jobs!r}.")
 
-    def _weights(self, sample_weight: Any, X: Rows) -> NDArray[np.float64]:  # noqa: ANN401  # the same
+    def _weights(self, sample_weight: Any, X: Rows) -> NDArray[np.float64]:  # noqa: ANN401  # an array or a list
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if (weights < 0).any():
             raise ValueError("`sample_weight` must not be negative.")
@@ -104,7 +134,7 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         rows: NDArray[np.float64],
         weights: NDArray[np.float64],
     ) -> bytes:
-        from pydaub.learners.weka.crossing import header  # noqa: PLC0415  # needs JPype
+        from pydaub.learners.weka.crossing import header  # noqa: PLC0415  # imports JPype, which is optional
         from pydaub.learners.weka.model import Model, classifier_named, weighs  # noqa: PLC0415  # the same
 
         seed = None
@@ -114,40 +144,40 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
             seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         classifier = classifier_named(self.class_name, self.options, seed)
         if np.ptp(weights) > 0 and not weighs(classifier):
-            raise ValueError(f"{self.class_name} does not heed sample weights.")
+            raise ValueError(f"{self.class_name} does not support sample weights.")
         return Model(classifier, header(columns, classes)).trained(rows, weights).to_bytes()
 
-    def predict_proba(self, X: Rows) -> NDArray[np.float64]:  # scikit-learn's signature
+    def predict_proba(self, X: Rows) -> NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`."""
         found = self._distributions(X)
         return found / found.sum(axis=1, keepdims=True)
 
-    def predict(self, X: Rows) -> NDArray[Any]:  # scikit-learn's signature
+    def predict(self, X: Rows) -> NDArray[Any]:
         """Return a label for each row."""
         found = self._distributions(X)
         return self.classes_[np.argmax(found, axis=1)]
 
     def _distributions(self, X: Rows) -> NDArray[np.float64]:
-        check_is_fitted(self, "kept_")
-        X = taken(self, X, reset=False)
+        check_is_fitted(self, "model_")
+        X = validated(self, X, reset=False)
         if jar().version != self.weka_version_:
             raise InputError(
-                f"WEKA must be the one that this learner was trained with, {self.weka_version_}, got {jar().version}."
+                f"WEKA must have the version that trained this learner, {self.weka_version_}, got {jar().version}."
                 " Name its jar with `--weka-jar` or in PYDAUB_WEKA_JAR."
             )
         jvm.start(self.n_jobs)
-        found = jvm.called(lambda: self._asked(doubles(X, self.columns_)))
-        found = np.nan_to_num(found, posinf=0.0, neginf=0.0).clip(0.0)  # some are not quite probabilities
-        found[found.sum(axis=1) <= 0] = self.shares_
+        found = jvm.call(lambda: self._predicted(doubles(X, self.columns_)))
+        found = np.nan_to_num(found, posinf=0.0, neginf=0.0).clip(0.0)  # some classes return no proper probabilities
+        found[found.sum(axis=1) <= 0] = self.class_shares_
         return found
 
-    def _asked(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Ask the Java object, made anew each time: IBk and others learn from the rows that they are asked about."""
-        from pydaub.learners.weka.model import Model  # noqa: PLC0415  # needs JPype
+    def _predicted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predict with a fresh copy of the Java object, because IBk and others change while they predict."""
+        from pydaub.learners.weka.model import Model  # noqa: PLC0415  # imports JPype, which is optional
 
-        return Model.from_bytes(self.kept_).distributions(rows)
+        return Model.from_bytes(self.model_).distributions(rows)
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own type
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn has no types
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

@@ -1,7 +1,7 @@
-"""Rows on their way to WEKA and answers on their way back, each as one array and one call.
+"""Transfer of rows to WEKA and of predictions back, each as one array and in one call.
 
-The loops over rows are method handles that Java puts together and compiles itself, so that nothing of ours is compiled
-on anybody's machine. WEKA 3.7 and later name some classes otherwise than 3.6; both work.
+The loops over rows are built from Java method handles and run inside the JVM, so that pydaub needs no compiled Java of
+its own. WEKA 3.6 and later versions use different classes for lists and rows; both work.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def is_old() -> bool:
-    """Whether this is WEKA 3.6, which has lists and rows of its own kind."""
+    """Return whether this is WEKA 3.6, which uses its own classes for lists and rows."""
     return "weka.core.DenseInstance" not in jar().classes
 
 
 def header(columns: Sequence[Attribute], classes: Sequence[str]) -> Java:
-    """Return an empty data set with these columns and, last, the class."""
+    """Return an empty data set with these columns, followed by the class."""
     attribute = java("weka.core.Attribute")
     made = [
         attribute(name) if categories is None else attribute(name, _list(labels or ["none"]))
@@ -52,7 +52,7 @@ def _list(items: Sequence[Java]) -> Java:
 
 
 def instances(head: Java, rows: NDArray[np.float64], weights: NDArray[np.float64]) -> Java:
-    """Return rows as WEKA's: for each i, `data.add(new Instance(weights[i], rows[i]))`."""
+    """Return rows as WEKA instances: `data.add(new Instance(weights[i], rows[i]))` for each i."""
     data = java("weka.core.Instances")(head, len(rows))
     instance, thing = java("weka.core.Instance").class_, java("java.lang.Object").class_
     handles, lookup, typed = _handles()
@@ -62,7 +62,7 @@ def instances(head: Java, rows: NDArray[np.float64], weights: NDArray[np.float64
     weight = handles.arrayElementGetter(counts.getClass()).bindTo(counts)
     kind = instance if is_old() else java("weka.core.DenseInstance").class_
     made = lookup.findConstructor(kind, typed(_void(), jpype.JDouble.class_, counts.getClass()))
-    made = _of_one(handles.filterArguments(made, 0, weight, row).asType(typed(instance, *_ints(2))), instance)
+    made = _same_index_twice(handles.filterArguments(made, 0, weight, row).asType(typed(instance, *_ints(2))), instance)
     sign = typed(_void(), instance) if is_old() else typed(jpype.JBoolean.class_, thing)
     add = lookup.findVirtual(data.getClass(), "add", sign).bindTo(data).asType(typed(_void(), instance))
     _for_each(len(rows), handles.filterArguments(add, 0, made))
@@ -70,7 +70,7 @@ def instances(head: Java, rows: NDArray[np.float64], weights: NDArray[np.float64
 
 
 def distributions(classifier: Java, data: Java) -> NDArray[np.float64]:
-    """Return for each i `classifier.distributionForInstance(data.instance(i))`, copied into one array."""
+    """Return `classifier.distributionForInstance(data.instance(i))` for each i, as one array."""
     count, classes = int(data.numInstances()), int(data.numClasses())
     found = jpype.JArray(jpype.JDouble)(count * classes)
     instance, thing, number = java("weka.core.Instance").class_, java("java.lang.Object").class_, jpype.JInt.class_
@@ -86,7 +86,7 @@ def distributions(classifier: Java, data: Java) -> NDArray[np.float64]:
     times = lookup.findStatic(java("java.lang.Math").class_, "multiplyExact", typed(number, number, number))
     place = handles.insertArguments(times, 0, boxed(classes))
     asked = handles.filterArguments(ask, 0, get)
-    _for_each(count, _of_one(handles.filterArguments(copy, 0, asked, place), _void()))
+    _for_each(count, _same_index_twice(handles.filterArguments(copy, 0, asked, place), _void()))
     return np.array(memoryview(found)).reshape(count, classes)
 
 
@@ -103,14 +103,14 @@ def _ints(count: int) -> list[Java]:
     return [jpype.JInt.class_] * count
 
 
-def _of_one(handle: Java, returned: Java) -> Java:
-    """Return a handle of two ints as one of a single int, which is given for both."""
+def _same_index_twice(handle: Java, returned: Java) -> Java:
+    """Turn a handle of two ints into a handle of one int that passes it twice."""
     handles, _, typed = _handles()
     return handles.permuteArguments(handle, typed(returned, *_ints(1)), 0, 0)
 
 
 def _for_each(count: int, body: Java) -> None:
-    """Call a handle with 0, 1, ... count - 1."""
+    """Call a handle with 0, 1, ..., count - 1."""
     handles, _, _ = _handles()
     times = handles.constant(jpype.JInt.class_, java("java.lang.Integer")(count))
     handles.countedLoop(times, None, body).invokeWithArguments()

@@ -1,6 +1,6 @@
-"""Where is WEKA, what does it hold, and what is missing on this machine?
+"""Find WEKA's jar, read its version and classes, and report what is missing on this machine.
 
-The jar is read as the archive that it is: no Java is needed to know its version and its classes.
+A jar is a zip archive, so that this needs no Java.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pydaub.errors import InputError
 VARIABLE: Final = "PYDAUB_WEKA_JAR"
 DEBIAN: Final = "/usr/share/java/weka.jar"
 VERSION: Final = "weka/core/version.txt"
+NOT_WEKA: Final = f"`--weka-jar`, {VARIABLE} or the run must name WEKA's jar, got {{}}."
 
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """WEKA as it was found: its file, with those of its packages where some were named, version and classes."""
+    """WEKA's jar, followed by those of its packages if any, with its version and the names of all classes."""
 
     paths: tuple[str, ...]
     version: str
@@ -30,9 +31,17 @@ class Jar:
 
 
 def use_jar(path: str | None) -> str | None:
-    """Have this process, and those that it starts, use this jar, and return its place: that of the environment if None.
+    """Make this process and its children use a jar, and return its absolute path.
 
-    Jars of WEKA's packages may follow, as on a class path.
+    Parameters
+    ----------
+    path
+        WEKA's jar, optionally followed by jars of WEKA packages, separated as on a class path. None keeps the jar
+        that the environment variable PYDAUB_WEKA_JAR names.
+
+    Returns
+    -------
+    The value of PYDAUB_WEKA_JAR, or None if it is not set.
     """
     named = path or os.environ.get(VARIABLE)
     if named:
@@ -41,19 +50,17 @@ def use_jar(path: str | None) -> str | None:
 
 
 def jar() -> Jar:
-    """Return the WEKA to use: the one that was named, or that of Debian and Ubuntu."""
+    """Return the jar to use: the one that the user named, or else the one of Debian and Ubuntu."""
     named = os.environ.get(VARIABLE, "")
     if not named and not Path(DEBIAN).is_file():
         raise InputError(
-            f"WEKA must be installed, got no {DEBIAN}. `sudo apt install weka` does it;"
-            f" elsewhere name its jar with `--weka-jar` or in {VARIABLE}."
+            f"WEKA is not installed: there is no {DEBIAN}. Install it with `sudo apt install weka`,"
+            f" or name its jar with `--weka-jar` or in {VARIABLE}."
         )
     paths = tuple(part for part in (named or DEBIAN).split(os.pathsep) if part)
     for path in paths:
         if not Path(path).is_file():
-            raise InputError(
-                f"`--weka-jar`, {VARIABLE} or the run must name WEKA's jar, got {path!r}, which is no file."
-            )
+            raise InputError(NOT_WEKA.format(f"{path!r}, which is not a file"))
     return _read(paths, tuple(Path(path).stat().st_mtime_ns for path in paths))
 
 
@@ -68,33 +75,29 @@ def _read(paths: tuple[str, ...], _changed: tuple[int, ...]) -> Jar:
                 if VERSION in names:
                     version = archive.read(VERSION).decode().strip().replace("-", ".", 2)  # 3-9-8-SNAPSHOT
         except (OSError, BadZipFile) as error:
-            raise InputError(
-                f"`--weka-jar`, {VARIABLE} or the run must name WEKA's jar, got {path!r}: {error}."
-            ) from None
+            raise InputError(NOT_WEKA.format(f"{path!r}: {error}")) from None
     if not version:
-        raise InputError(
-            f"`--weka-jar`, {VARIABLE} or the run must name WEKA's jar, got {paths[0]!r}, which is none of WEKA's."
-        )
+        raise InputError(NOT_WEKA.format(f"{paths[0]!r}, which is another jar"))
     return Jar(paths, version, frozenset(classes))
 
 
 def obstacle(class_name: str | None = None) -> str:
-    """Return why WEKA, or a class of it, cannot be used here, with the command that mends it; empty if it can."""
+    """Return why WEKA or one of its classes cannot be used here, and what to do; empty if it can."""
     if find_spec("jpype") is None:
-        return "JPype is not installed. `pip install 'pydaub[weka]'` does it."
-    if not _java_is_there(os.environ.get("JAVA_HOME")):
-        return "Java is not installed. `sudo apt install default-jre-headless` does it."
+        return "JPype is not installed. Run `pip install 'pydaub[weka]'`."
+    if not _java_is_installed(os.environ.get("JAVA_HOME")):
+        return "Java is not installed. Run `sudo apt install default-jre-headless`."
     try:
         found = jar()
     except InputError as error:
         return str(error)
     if class_name is not None and class_name not in found.classes:
-        return f"WEKA {found.version} has no {class_name}. WEKA 3.6, as Debian has it, does."
+        return f"WEKA {found.version} has no {class_name}. WEKA 3.6, which Debian packages, has it."
     return ""
 
 
 @lru_cache(maxsize=8)
-def _java_is_there(_home: str | None) -> bool:
+def _java_is_installed(_home: str | None) -> bool:
     import jpype  # noqa: PLC0415  # optional, and slow to import
 
     try:

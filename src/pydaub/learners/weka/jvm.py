@@ -1,6 +1,6 @@
-"""The JVM of this process: started once, when it is first needed, with the memory and the threads that it may use.
+"""The JVM of this process, which starts on first use with limits on memory and threads.
 
-It writes nothing to the terminal, leaves signals to Python, and cannot follow this process through a fork.
+It prints nothing, leaves signals to Python, and does not survive a fork.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from pydaub.learners.weka.jar import jar, obstacle
 
 try:
     import jpype
-except ImportError:  # `start` says what to do
+except ImportError:  # `start` reports it
     jpype = None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Java: TypeAlias = Any  # a class or an object of Java's: JPype has no types for them
+Java: TypeAlias = Any  # a Java class or object, for which JPype has no types
 T = TypeVar("T")
 
-MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # the bytes that a worker may use; `worker.py` sets it
-HEAP: Final = 0.75  # the heap's share of them; the JVM itself and our arrays need the rest
-LEAST_HEAP: Final = 8 << 20  # with less a JVM ends the process instead of saying so
-SAID: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
-STACK: Final = 64 << 20  # some classes recurse once for each row or for each level of a tree
+MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # memory limit of a worker in bytes; `isolation/child.py` sets it
+HEAP: Final = 0.75  # the heap's share of the limit; the JVM itself and numpy's arrays need the rest
+LEAST_HEAP: Final = 8 << 20  # with a smaller heap, the JVM kills the process instead of raising an error
+OPTION_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+STACK: Final = 64 << 20  # bytes; some classes recurse for each row or for each level of a tree
 ARGUMENTS: Final = (
-    "-Xrs",  # Ctrl-C and termination are Python's business
-    "-XX:+UseParallelGC",  # gives up on a full heap where others go on collecting for minutes
+    "-Xrs",  # Python handles signals
+    "-XX:+UseParallelGC",  # fails soon on a full heap; other collectors try for minutes
     "-Djava.awt.headless=true",
     "-XX:-PrintWarnings",
-    "-XX:-UsePerfData",  # files in /tmp, which a killed process would leave there
+    "-XX:-UsePerfData",  # a killed process would leave its files in /tmp
     "-XX:-CreateCoredumpOnCrash",
-    f"-XX:ErrorFile={os.devnull}",  # else a file in the working directory
-    "-Dweka.packageManager.offline=true",  # WEKA 3.7 and later would ask the network for packages
+    f"-XX:ErrorFile={os.devnull}",  # the default is the working directory
+    "-Dweka.packageManager.offline=true",  # WEKA 3.7 and later look for packages on the network
 )
 
 _starting = threading.Lock()
-_started_in: list[int] = []  # the process that started it
+_started_in: list[int] = []  # process id
 
 
 def start(threads: int | None = None) -> None:
-    """Start the JVM, unless it runs. `threads` is for the first start: how many the JVM may use at a time."""
+    """Start the JVM unless it is running. `threads` limits its threads and counts only on the first start."""
     if reason := obstacle():
-        raise InputError(f"WEKA must be usable here: {reason}")
+        raise InputError(f"WEKA cannot be used: {reason}")
     with _starting:
         if jpype.isJVMStarted():
             _check_ours()
@@ -56,8 +56,8 @@ def start(threads: int | None = None) -> None:
         memory = os.environ.get(MEMORY_VARIABLE, "")
         limits = [f"-Xmx{max(int(HEAP * int(memory)), LEAST_HEAP) >> 10}k"] if memory else []
         limits += [f"-XX:ActiveProcessorCount={threads}"] if threads is not None and threads > 0 else []
-        with _said_by_nobody() as said:
-            jpype.startJVM(*said, *ARGUMENTS, *limits, classpath=list(jar().paths), interrupt=False)
+        with _options_of_environment() as options:
+            jpype.startJVM(*options, *ARGUMENTS, *limits, classpath=list(jar().paths), interrupt=False)
         _started_in.append(os.getpid())
         stream = java("java.io.PrintStream")(java("java.io.OutputStream").nullOutputStream())
         java("java.lang.System").setOut(stream)
@@ -65,11 +65,11 @@ def start(threads: int | None = None) -> None:
 
 
 @contextmanager
-def _said_by_nobody() -> Iterator[list[str]]:
-    """Give the arguments of the environment, and hide them from the JVM: it would print that it has seen them."""
-    hidden = {name: os.environ.pop(name) for name in SAID if name in os.environ}
+def _options_of_environment() -> Iterator[list[str]]:
+    """Yield the JVM options of the environment and hide them meanwhile: the JVM would print that it found them."""
+    hidden = {name: os.environ.pop(name) for name in OPTION_VARIABLES if name in os.environ}
     try:
-        yield [argument for said in hidden.values() for argument in shlex.split(said)]
+        yield [option for options in hidden.values() for option in shlex.split(options)]
     finally:
         os.environ.update(hidden)
 
@@ -77,31 +77,31 @@ def _said_by_nobody() -> Iterator[list[str]]:
 def _check_ours() -> None:
     if _started_in and _started_in[0] != os.getpid():
         raise RuntimeError(
-            "the JVM was started before this process was forked, and does not run here;"
-            " use processes that are spawned, as joblib's are"
+            "the JVM was started before this process was forked and does not run here;"
+            " use spawned processes, as joblib does"
         )
     try:
         running = str(java("weka.core.Version").VERSION)
     except (TypeError, jpype.JException):
         paths = list(jar().paths)
         raise InputError(
-            f"The JVM of this process must know WEKA, got one that was started without."
+            "The JVM of this process was started without WEKA."
             f" Start it with jpype.startJVM(classpath={paths!r}), or leave it to pydaub."
         ) from None
     if running != jar().version:
         raise InputError(
-            f"WEKA must be one and the same in a process, got {jar().version} where {running} runs."
+            f"A process can use only one WEKA: {running} is running, and {jar().version} was asked for."
             " Start another process."
         )
 
 
 def java(name: str) -> Java:
-    """Return a class of Java's."""
+    """Return a Java class."""
     return jpype.JClass(name)
 
 
-def called(function: Callable[[], T]) -> T:
-    """Return what a function that calls Java returns: run with a deep stack, its Java exceptions as Python's."""
+def call(function: Callable[[], T]) -> T:
+    """Call a function that uses Java, on a thread with a deep stack, and raise Java exceptions as Python exceptions."""
     answer: list[T] = []
     raised: list[BaseException] = []
 
@@ -115,7 +115,7 @@ def called(function: Callable[[], T]) -> T:
         finally:
             java("java.lang.Thread").detach()
 
-    with _starting:  # the size of stacks is the whole process's
+    with _starting:  # the stack size is a setting of the whole process
         before = threading.stack_size(STACK)
         try:
             thread = threading.Thread(target=work, name="weka", daemon=True)
@@ -129,18 +129,18 @@ def called(function: Callable[[], T]) -> T:
 
 
 def translated(error: Java) -> Exception:
-    """Return a Java exception as one of Python's."""
+    """Return the Python exception that corresponds to a Java exception."""
     if isinstance(error, java("java.lang.reflect.InvocationTargetException")):
         error = error.getCause()
     name, message = str(error.getClass().getName()), str(error.getMessage() or "")
-    told = message.strip() or name
-    text = told if name == "java.lang.Exception" else f"{name.rpartition('.')[2]}: {told}"
+    text = message.strip() or name
+    text = text if name == "java.lang.Exception" else f"{name.rpartition('.')[2]}: {text}"
     if name == "java.lang.OutOfMemoryError":
         return MemoryError(f"{message} of the JVM, {java('java.lang.Runtime').getRuntime().maxMemory() >> 20:,} MB")
     if name == "java.lang.InstantiationException":
-        return ValueError("this class is abstract: it is there for others to build on.")
+        return ValueError("this class is abstract.")
     if name == "java.lang.StackOverflowError":
-        return RecursionError("the JVM's stack is full: this class recurses too deeply")
+        return RecursionError("the JVM's stack is full: the class recurses too deeply")
     unexpected = isinstance(error, (java("java.lang.RuntimeException"), java("java.lang.Error")))
     if unexpected and not isinstance(error, java("java.lang.IllegalArgumentException")):
         return RuntimeError(text)

@@ -1,4 +1,4 @@
-"""A classifier of WEKA's with the header of its rows: made from options, trained, asked, kept."""
+"""A WEKA classifier with the header of its data: created from options, trained, asked for predictions, serialized."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from pydaub.learners.weka.jvm import Java
 
-AT_ONCE: Final = 1 << 16  # rows to predict: what is in Java's memory at a time
-SEED_SETTERS: Final = ("setSeed", "setRandomSeed", "setClusteringSeed")  # whichever a class has
-KNOWN_TYPES: Final = "weka.**;java.lang.**;java.util.**;java.text.**;java.math.**;!*"  # what a kept model is made of
+AT_ONCE: Final = 1 << 16  # rows per call of a prediction, to bound Java's memory
+SEED_SETTERS: Final = ("setSeed", "setRandomSeed", "setClusteringSeed")  # those that a class has are called
+KNOWN_TYPES: Final = "weka.**;java.lang.**;java.util.**;java.text.**;java.math.**;!*"  # allowed in serialized models
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A Java classifier, and the header (no rows) that tells it what the columns are. The class is the last."""
+    """A Java classifier, and an empty data set that describes the columns. The class is the last column."""
 
     classifier: Java
     header: Java
@@ -39,7 +39,7 @@ class Model:
         return self
 
     def distributions(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what the classifier says of each class for rows without one, as it says it."""
+        """Return the classifier's raw score of each class for rows without a class."""
         parts = []
         for at in range(0, len(rows), AT_ONCE):
             some = rows[at : at + AT_ONCE]
@@ -48,7 +48,7 @@ class Model:
         return np.vstack(parts)
 
     def to_bytes(self) -> bytes:
-        """Return both as Java writes them: what WEKA itself keeps in a .model file."""
+        """Serialize classifier and header in Java's format, as in WEKA's .model files."""
         buffer = java("java.io.ByteArrayOutputStream")()
         stream = java("java.io.ObjectOutputStream")(buffer)
         stream.writeObject(self.classifier)
@@ -58,30 +58,30 @@ class Model:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Model:
-        """Return what `to_bytes` wrote; objects of foreign types are refused, since reading them may run code."""
+        """Deserialize what `to_bytes` wrote. Other classes are refused, because deserializing them may run code."""
         stream = java("java.io.ObjectInputStream")(java("java.io.ByteArrayInputStream")(content))
         stream.setObjectInputFilter(java("java.io.ObjectInputFilter").Config.createFilter(KNOWN_TYPES))
-        # Java looks for classes where its caller comes from. Through reflection that is JPype, which stands where WEKA
-        # does; called directly it would be nobody.
+        # Java looks for classes in the class loader of its caller. Through reflection the caller is JPype, which shares
+        # WEKA's class loader; a direct call has no caller.
         read = stream.getClass().getMethod("readObject")
         try:
             return cls(read.invoke(stream), read.invoke(stream))
         except jpype.JException as error:
             if "filter status: REJECTED" in str(error.getCause()):
                 raise ValueError(
-                    "it must be made of objects of WEKA and of plain Java alone to be kept, got others: they are not"
-                    " read back, since that could run code."
+                    "a serialized model must contain only objects of WEKA and of the Java standard library, got others."
+                    " They are refused, because reading them could run code."
                 ) from None
             raise
 
 
 def weighs(classifier: Java) -> bool:
-    """Whether a classifier heeds the weights of rows."""
+    """Return whether a classifier supports sample weights."""
     return isinstance(classifier, java("weka.core.WeightedInstancesHandler"))
 
 
 def classifier_named(class_name: str, options: str | Sequence[str], seed: int | None) -> Java:
-    """Return an untrained classifier with its options as a person would type them, and a seed where it takes one."""
+    """Create an untrained classifier with options as on WEKA's command line, and set the seed if the class has one."""
     if class_name not in jar().classes:
         known = sorted(name for name in jar().classes if name.startswith("weka.classifiers."))
         short = {name.rpartition(".")[2]: name for name in known}
@@ -94,10 +94,11 @@ def classifier_named(class_name: str, options: str | Sequence[str], seed: int | 
         made = utils.forName(kind.class_, class_name, jpype.JArray(jpype.JString)(given))
     except jpype.JException as error:
         raise ValueError(
-            f"`options` must be such as {class_name} takes, and that a classifier, got {options!r}: {translated(error)}"
+            f"`options` must be valid for the classifier {class_name}, got {options!r}: {translated(error)}"
         ) from None
-    if seed is not None and not _seed_flags(made) & set(given[: _own(given)]):
-        # J48 and PART have a use for one with that option only, and newer ones refuse it otherwise.
+    own = given[: given.index("--")] if "--" in given else given  # later options belong to a nested classifier
+    if seed is not None and not _seed_flags(made) & set(own):
+        # J48 and PART use a seed only for reduced-error pruning, and newer versions refuse it otherwise.
         use = not hasattr(made, "getReducedErrorPruning") or made.getReducedErrorPruning()
         for setter in SEED_SETTERS:
             if use and hasattr(made, setter):
@@ -105,13 +106,8 @@ def classifier_named(class_name: str, options: str | Sequence[str], seed: int | 
     return made
 
 
-def _own(options: Sequence[str]) -> int:
-    """Return how many options come before those of a classifier within."""
-    return options.index("--") if "--" in options else len(options)
-
-
 def _seed_flags(classifier: Java) -> set[str]:
-    """Return the options of a class that speak of a seed; a person who typed one has chosen."""
+    """Return the options of a class that set a seed; the user's own choice is kept."""
     found = set()
     listed = classifier.listOptions() if hasattr(classifier, "listOptions") else None
     while listed is not None and listed.hasMoreElements():

@@ -1,4 +1,4 @@
-"""Rows as WEKA sees them: each column numeric or nominal, every value a double, NaN where one is missing."""
+"""Rows in WEKA's form: each column is numeric or nominal, each value a double, and NaN means missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
+
+from pydaub.learners.columns import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Attribute(NamedTuple):
-    """A column: `categories` are those of a nominal one, in WEKA's order; None where it is numeric."""
+    """A column. `categories` are the values of a nominal column, in WEKA's order; None if it is numeric."""
 
     name: str
     categories: Any = None
 
     @property
     def labels(self) -> list[str]:
-        """The categories as text, each once."""
+        """The categories as unique texts."""
         return unique(str(category) for category in (() if self.categories is None else self.categories))
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Return the names, with a number behind those that were there before: WEKA wants each once."""
+    """Add a number to repeated names, because WEKA needs unique ones."""
     found: dict[str, None] = {}
     for name in names:
         number, free = 2, name
@@ -39,8 +41,8 @@ def unique(names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def taken(estimator: Estimator, X: Rows, *, reset: bool) -> Rows:
-    """Return rows as an array of doubles or a pandas frame, checked as scikit-learn's estimators do."""
+def validated(estimator: Estimator, X: Rows, *, reset: bool) -> Rows:
+    """Return rows as an array of doubles or as a pandas data frame, validated as in scikit-learn's estimators."""
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if hasattr(X, "iloc") and hasattr(X, "columns"):
@@ -48,29 +50,28 @@ def taken(estimator: Estimator, X: Rows, *, reset: bool) -> Rows:
         if not len(X) or not X.shape[1]:
             what = "sample(s)" if not len(X) else "feature(s)"
             raise ValueError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
-        return X.infer_objects()  # numbers that came as objects are numbers
-    told = estimator.categorical_features
+        return X.infer_objects()  # turns numbers of dtype object into numbers
+    categorical = estimator.categorical_features
     if getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U", "S") and not (
-        told is None or isinstance(told, str)
+        categorical is None or isinstance(categorical, str)
     ):
         validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
-        return pd.DataFrame(X).infer_objects()  # of which some columns, as was told, may be text
+        return pd.DataFrame(X).infer_objects()  # the declared columns may be text
     return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
 
-def attributes(X: Rows, categorical_features: Any) -> tuple[Attribute, ...]:  # noqa: ANN401  # as the estimator's
-    """Return what the columns are. Categories that a frame declares are there though no row may have them."""
+def attributes(X: Rows, categorical_features: Any) -> tuple[Attribute, ...]:  # noqa: ANN401  # as in `WekaClassifier`
+    """Return name and categories of each column. A data frame may declare categories that no row has."""
     named = hasattr(X, "columns")
     names = [str(name) for name in X.columns] if named else [f"x{index}" for index in range(X.shape[1])]
     nominal = _nominal(X, categorical_features)
-    columns = (X.iloc[:, index] if named else X[:, index] for index in range(X.shape[1]))
     return tuple(
         Attribute(name, _values(column) if is_nominal else None)
-        for name, column, is_nominal in zip(names, columns, nominal, strict=True)
+        for name, column, is_nominal in zip(names, columns_of(X), nominal, strict=True)
     )
 
 
-def _nominal(X: Rows, wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401  # the same
+def _nominal(X: Rows, wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401  # as in `WekaClassifier`
     nominal = np.zeros(X.shape[1], dtype=bool)
     if wanted is None:
         return nominal
@@ -83,12 +84,12 @@ def _nominal(X: Rows, wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401  # the 
         chosen = X.columns.get_indexer(chosen)
     elif chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iub"):
         raise ValueError(
-            "`categorical_features` must be 'from_dtype', None, or a list of positions, of truth values or of a"
-            f" frame's names, got {wanted!r}."
+            "`categorical_features` must be 'from_dtype', None, or a list of positions, booleans or column names of a"
+            f" data frame, got {wanted!r}."
         )
     if chosen.dtype.kind == "b":
         if chosen.shape != nominal.shape:
-            raise ValueError(f"`categorical_features` must have {X.shape[1]} truth values, got {chosen.size}.")
+            raise ValueError(f"`categorical_features` must have {X.shape[1]} booleans, got {chosen.size}.")
         return chosen
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < X.shape[1]):
         raise ValueError(f"`categorical_features` must be among the {X.shape[1]} columns, got {wanted!r}.")
@@ -96,60 +97,60 @@ def _nominal(X: Rows, wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401  # the 
     return nominal
 
 
-def _is_number(dtype: Any) -> bool:  # noqa: ANN401  # of numpy or pandas
+def _is_number(dtype: Any) -> bool:  # noqa: ANN401  # a dtype of numpy or pandas
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        raise ValueError(f"columns must be numbers, truth values, text or categories, got {dtype}. Make them numbers.")
+        raise ValueError(
+            f"columns must be numbers, booleans, text or categories, got {dtype}. Convert them to numbers."
+        )
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
-def _values(column: Any) -> Any:  # noqa: ANN401  # of an array or a frame
+def _values(column: Any) -> Any:  # noqa: ANN401  # an array or a pandas Series
     if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
         return column.cat.categories.to_numpy()
     found = pd.unique(pd.Series(column).dropna())
     try:
         return np.sort(np.asarray(found))
-    except TypeError:  # of several types
+    except TypeError:  # mixed types
         return np.array(sorted(found, key=str), dtype=object)
 
 
 def doubles(X: Rows, columns: tuple[Attribute, ...]) -> NDArray[np.float64]:
-    """Return the rows as one array; a nominal value is its position, and one that was not there in training NaN."""
-    named = hasattr(X, "iloc")
-    if not named and all(column.categories is None for column in columns):
+    """Return rows as one array. A nominal value becomes its position, or NaN if it did not occur in training."""
+    if not hasattr(X, "iloc") and all(column.categories is None for column in columns):
         return np.ascontiguousarray(X)
     rows = np.empty(X.shape)
-    for index, column in enumerate(columns):
-        given = X.iloc[:, index] if named else X[:, index]
-        rows[:, index] = _numbers(given, column.name) if column.categories is None else _codes(given, column.categories)
+    for index, (values, (name, categories)) in enumerate(zip(columns_of(X), columns, strict=True)):
+        rows[:, index] = _numbers(values, name) if categories is None else _codes(values, categories)
     return rows
 
 
-def written(label: Any) -> str:  # noqa: ANN401  # of any type
-    """Return a label as one would write it in a file for WEKA, which makes chance of that text in places."""
+def label_text(label: Any) -> str:  # noqa: ANN401  # labels may be of any type
+    """Return a label as in a file for WEKA; some classes derive random numbers from this text."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def with_last(rows: NDArray[np.float64], column: NDArray[Any]) -> NDArray[np.float64]:
-    """Return rows with one more column, copied once."""
+    """Append a column to rows with a single copy."""
     wider = np.empty((len(rows), rows.shape[1] + 1))
     wider[:, :-1], wider[:, -1] = rows, column
     return wider
 
 
-def _numbers(column: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401  # the same
+def _numbers(column: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401  # an array or a pandas Series
     if not isinstance(column, pd.Series):
         return column
     try:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} must be of numbers, as in training, got {error}.") from None
+        raise ValueError(f"column {name!r} must be numeric, as in training, got {error}.") from None
     if np.isinf(numbers).any():
-        raise ValueError(f"column {name!r} must be of finite numbers, got infinity.")
+        raise ValueError(f"column {name!r} must be finite, got infinity.")
     return numbers
 
 
-def _codes(column: Any, values: Any) -> NDArray[np.float64]:  # noqa: ANN401  # the same
+def _codes(column: Any, values: Any) -> NDArray[np.float64]:  # noqa: ANN401  # an array or a pandas Series
     codes, found = pd.factorize(column)
     places = pd.Index(np.asarray(values, dtype=object)).get_indexer(np.asarray(found, dtype=object))
-    places = np.append(places, -1)[codes]  # the code of a missing value is -1: the last
+    places = np.append(places, -1)[codes]  # a missing value has code -1, the last element
     return np.where(places < 0, np.nan, places)

@@ -13,13 +13,13 @@ from pydaub import InputError
 from pydaub.data import load, read
 
 
-def test_the_end_of_the_name_decides(tmp_path: Path) -> None:
+def test_the_ending_of_the_name_decides(tmp_path: Path) -> None:
     (tmp_path / "x.xlsx").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"must end in one of .csv, .*\.svmlight .*got '.xlsx'. Rename or convert it"):
         read(tmp_path / "x.xlsx")
 
 
-def test_a_file_must_be_there(tmp_path: Path) -> None:
+def test_a_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none.csv must be a file that can be read, got no such file"):
         read(tmp_path / "none.csv")
     with pytest.raises(InputError, match="must be a file that can be read, got a folder"):
@@ -43,7 +43,7 @@ nonsense = st.binary(max_size=60) | st.text("ab,;\n\t'\"{}%@?01.-: x\\", max_siz
 
 @settings(max_examples=150)
 @given(st.sampled_from(ENDS), st.sampled_from([b"", ARFF, b"a,b\n"]), nonsense, st.sampled_from([None, "a"]))
-def test_nonsense_is_read_or_refused_in_our_own_words(
+def test_nonsense_is_read_or_refused_with_an_input_error(
     end: str, begin: bytes, content: bytes, target: str | None
 ) -> None:
     with TemporaryDirectory() as folder, suppress(InputError):

@@ -1,4 +1,4 @@
-"""Files as people have them: what is odd is read right, and what is none is refused in one line."""
+"""Odd files are read correctly, and files that are not tables are refused in one line."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def read(path: Path, encoding: str | None = None) -> pd.DataFrame:
     ids=["plain", "blank", "crlf", "blank-crlf", "bom", "bom-blank", "no-end", "gaps", "semicolon", "gz", "gz-blank"],
 )
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
-def test_a_text_table_is_the_same_however_it_is_written(content: bytes, name: str, tmp_path: Path) -> None:
+def test_a_csv_file_is_the_same_however_it_is_written(content: bytes, name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     expected = pd.DataFrame([row.split(",") for row in ROWS], columns=["u", "v", "y"])
     assert read(tmp_path / name).astype(object).equals(expected.astype(object))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_quote_holds_lines_together_in_names_and_in_cells(end: str, tmp_path: Path) -> None:
+def test_quoted_names_and_cells_may_contain_newlines(end: str, tmp_path: Path) -> None:
     lines = ['"one', 'name",y', '"a', 'cell",1', '"b,c",2']
     (tmp_path / "data.csv").write_bytes(end.join([*lines, ""]).encode())
     found = read(tmp_path / "data.csv")
@@ -57,7 +57,7 @@ def test_a_quote_holds_lines_together_in_names_and_in_cells(end: str, tmp_path: 
     assert found.to_numpy().tolist() == [[f"a{end}cell", "1"], ["b,c", "2"]]
 
 
-def test_other_encodings_are_read_where_they_are_named(tmp_path: Path) -> None:
+def test_other_encodings_are_read_if_they_are_named(tmp_path: Path) -> None:
     for encoding in ("latin-1", "utf-16"):
         (tmp_path / "data.csv").write_text("ü,y\n1,ö\n", encoding=encoding)
         assert read(tmp_path / "data.csv", encoding).to_dict("list") == {"ü": ["1"], "y": ["ö"]}
@@ -65,7 +65,7 @@ def test_other_encodings_are_read_where_they_are_named(tmp_path: Path) -> None:
             read(tmp_path / "data.csv")
 
 
-def test_an_arrow_stream_kept_in_a_file_is_read(tmp_path: Path) -> None:
+def test_an_arrow_stream_saved_as_a_file_is_read(tmp_path: Path) -> None:
     table = pa.table({"u": [1.0, 2.0], "y": [0, 1]})
     with pa.OSFile(str(tmp_path / "data.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
@@ -82,7 +82,7 @@ def feather(path: Path) -> bytes:
     return (path / "made").read_bytes()
 
 
-def test_what_is_no_table_is_refused_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_table_is_refused_in_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
     odd = {
         "empty.csv": (b"", "must name its columns in its first line, got an empty file"),
         "blank.csv": (b"\n\n", "must name its columns in its first line, got an empty file"),

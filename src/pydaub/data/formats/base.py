@@ -1,0 +1,110 @@
+"""What every format provides, and the steps that the text formats share."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+    from pydaub.data.schema import Array
+
+GZIP: Final = b"\x1f\x8b"
+BOM: Final = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows as a format gives them, before anything is inferred from them.
+
+    Attributes
+    ----------
+    name
+        The name of the file or data set, for messages.
+    rows
+        A pandas data frame or, for sparse formats, a CSR matrix.
+    target
+        The target, if the format stores it apart from `rows`.
+    label
+        The column of `rows` that the source itself declares as its target.
+    """
+
+    name: str
+    rows: Any
+    target: Array | None = None
+    label: str | None = None
+
+
+class FileFormat(NamedTuple):
+    """A format that is recognised by the ending of a file's name.
+
+    `read` takes the path, the encoding of a text file (None for UTF-8), and the columns to read as text even if all
+    of their values look like numbers. A format that stores types or its own encoding ignores the last two.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    read: Callable[[Path, str | None, Collection[str]], Source]
+
+    def matches(self, path: Path) -> bool:
+        """Whether the name of this file has one of the endings."""
+        return path.name.lower().endswith(self.endings)
+
+
+class NamedFormat(NamedTuple):
+    """Data that is not a file but has a name, such as `openml:61`."""
+
+    name: str
+    matches: Callable[[str], bool]
+    read: Callable[[str], Source]
+
+
+def content(path: Path, encoding: str | None) -> str:
+    """Return the text of a file, which may be gzipped, without a byte-order mark."""
+    check_encoding(encoding)
+    raw = path.read_bytes()
+    if raw.startswith(GZIP):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{path} must be a whole gzip file, got: {error}. Fetch or write it again.") from None
+    try:
+        text = raw.decode(encoding or "utf-8").removeprefix(BOM)
+    except UnicodeError as error:
+        raise wrong_encoding(path, encoding, error) from None
+    refuse_zero_bytes(path, text)
+    if not text.strip():
+        raise InputError(f"{path} must hold rows, got an empty file.")
+    return text
+
+
+def check_encoding(encoding: str | None) -> None:
+    """Raise if Python does not know this encoding."""
+    try:
+        codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        raise InputError(f"`encoding` must be one that Python knows, such as latin-1, got {encoding!r}.") from None
+
+
+def wrong_encoding(path: Path, encoding: str | None, error: Exception | None = None) -> InputError:
+    """Return the error for a file that is not text in its encoding."""
+    where = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+    return InputError(
+        f"{path} must be {encoding or 'UTF-8'} text, got something else{where}. "
+        "Name its encoding, for example --encoding latin-1."
+    )
+
+
+def refuse_zero_bytes(path: Path, text: str) -> None:
+    """Raise if the text contains zero bytes, as a binary file or UTF-16 read as UTF-8 does."""
+    if "\0" in text:
+        raise InputError(
+            f"{path} must be text, got zero bytes in it. Name its encoding (--encoding utf-16?) or format."
+        )

@@ -1,0 +1,66 @@
+"""Evaluate the learners of a task in this process, one after the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydaub.engines.base import fit_failed
+from pydaub.engines.serial import SerialEngine
+from pydaub.errors import one_line
+from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
+from pydaub.records import Allocation, Failure, Measurement, Outcome
+
+if TYPE_CHECKING:
+    from pydaub.learners import Learner
+
+
+class InProcessEngine(SerialEngine):
+    """A `SerialEngine` for a task. It keeps in memory what `evaluation/workbench.py` keeps in a folder."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(self._evaluated)
+        self._task = task
+        self._learned: dict[str, dict[int, Any]] = {}  # by learner and size
+        self._fitted: dict[Allocation, tuple[float, Any]] = {}  # the score and the learner
+
+    def admit(self, name: str, learner: Learner) -> None:
+        """Add a learner to the task."""
+        self._task = replace(self._task, learners={**self._task.learners, name: learner})
+
+    def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
+        """Return the fitted learner that got this validation score, or None if it was not kept."""
+        kept, fitted = self._fitted.get(allocation, (math.nan, None))
+        return fitted if kept == score else None
+
+    def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
+        """Fit a learner once more."""
+        try:
+            return fitted_on(self._task, allocation, with_validation=with_validation)
+        except Exception as error:
+            raise fit_failed(allocation, Failure("error", one_line(error))) from error
+
+    def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
+        """Return the size of the largest smaller sample and what was learned on it; None if there is none."""
+        smaller = [each for each in self._learned.get(allocation.learner, {}).items() if each[0] < allocation.size]
+        return max(smaller, key=lambda each: each[0], default=None)
+
+    def keep(self, allocation: Allocation, learned: Any) -> None:  # noqa: ANN401  # whatever the learner needs
+        """Keep what was learned, from which larger sizes can start."""
+        self._learned.setdefault(allocation.learner, {})[allocation.size] = learned
+
+    def _evaluated(self, allocation: Allocation) -> Outcome:
+        evaluation = evaluate(self._task, allocation, self)
+        outcome = evaluation.outcome
+        if isinstance(outcome, Measurement) and evaluation.fitted is not None:
+            self._fitted[allocation] = (outcome.valid_score, evaluation.fitted)
+            self._tidy()
+        return outcome
+
+    def _tidy(self) -> None:
+        """Forget the fitted learners except the best of all and the best of the full size."""
+        position = {name: number for number, name in enumerate(self._task.learners)}
+        order = sorted(self._fitted, key=lambda each: (-self._fitted[each][0], -each.size, position[each.learner]))
+        full = [each for each in order if each.size == self._task.data.full_size]
+        self._fitted = {each: self._fitted[each] for each in {*order[:1], *full[:1]}}

@@ -1,0 +1,82 @@
+"""What runs in a worker process, called in this one."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import faulty
+from pydaub import Allocation, Failure, Measurement, Outcome
+from pydaub.data import prepare
+from pydaub.engines.worker import evaluate_at, fit_at
+from pydaub.evaluation.evaluate import Task
+from pydaub.evaluation.workbench import Workbench
+from pydaub.isolation.memory import MEMORY_VARIABLE
+from pydaub.learners import Learner
+from pydaub.records import outcome_from_json
+
+RANDOM = np.random.default_rng(3)
+X = RANDOM.normal(size=(100, 4))
+DATA = prepare(X, np.where(X[:, 0] > 0, "yes", "no"))
+FULL = DATA.full_size
+
+
+def laid_out(folder: Path, **estimators: Any) -> Workbench:
+    bench = Workbench(folder)
+    bench.lay_out(Task(DATA, {name: Learner(name, each) for name, each in estimators.items()}))
+    return bench
+
+
+def outcome_at(folder: Path, learner: str, above: float = -math.inf) -> Outcome:
+    answer = evaluate_at(str(folder), learner, FULL, above)
+    outcome = outcome_from_json(answer.value)
+    assert answer.reusable == isinstance(outcome, Measurement), "a worker in which a learner failed is not reused"
+    return outcome
+
+
+def test_a_fitted_learner_is_kept_if_its_score_is_high_enough(tmp_path: Path) -> None:
+    bench = laid_out(tmp_path, tree=DecisionTreeClassifier())
+    outcome = outcome_at(tmp_path, "tree", above=1.1)
+    assert isinstance(outcome, Measurement)
+    assert bench.fitted(Allocation("tree", FULL), outcome.valid_score) is None
+    outcome_at(tmp_path, "tree", above=outcome.valid_score)
+    fitted: Any = bench.fitted(Allocation("tree", FULL), outcome.valid_score)
+    valid = DATA.valid()
+    assert fitted.score(valid.X, valid.y) == outcome.valid_score, "it is the learner that was measured"
+
+
+def test_a_fitted_learner_that_cannot_be_pickled_is_still_measured(tmp_path: Path) -> None:
+    bench = laid_out(tmp_path, grown=faulty.Grown())
+    outcome = outcome_at(tmp_path, "grown")
+    assert isinstance(outcome, Measurement)
+    assert bench.fitted(Allocation("grown", FULL), outcome.valid_score) is None
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_an_error_that_mentions_memory_is_one_of_memory_if_there_is_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, limited: bool
+) -> None:
+    """As in XGBoost, which raises an exception of its own when it runs out of memory."""
+    if limited:
+        monkeypatch.setenv(MEMORY_VARIABLE, "1000000")
+    laid_out(tmp_path, allocating=faulty.Faulty("raise_bad_alloc"), failing=faulty.Faulty("raise_lines"))
+    kinds = []
+    for name in ("allocating", "failing"):
+        outcome = outcome_at(tmp_path, name)
+        assert isinstance(outcome, Failure)
+        kinds.append(outcome.kind)
+    assert kinds == ["memory" if limited else "error", "error"]
+
+
+@pytest.mark.parametrize("with_validation", [False, True])
+def test_a_learner_is_fitted_and_pickled_to_a_path(tmp_path: Path, *, with_validation: bool) -> None:
+    laid_out(tmp_path, known=faulty.Learner())
+    path = tmp_path / "selected.pkl"
+    assert fit_at(str(tmp_path), "known", FULL, str(path), with_validation=with_validation) == str(path)
+    assert cloudpickle.loads(path.read_bytes()).size_ == (100 if with_validation else FULL)
