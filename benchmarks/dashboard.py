@@ -43,7 +43,9 @@ def journalled(folder: Path, learners: int, sizes: int) -> bytes:
             valid = 0.5 + 0.03 * place + rng.gauss(0, 0.002)
             outcomes[Allocation(f"learner-{number}", size)] = Measurement(1.0, valid, size / 1e4)
     strategy = Elimination(Table(outcomes).learners, schedule)
-    with Journal(folder / "whole.jsonl", {**strategy.settings, "scores": Scores("accuracy", 10_000).to_json()}) as journal:
+    with Journal(
+        folder / "whole.jsonl", {**strategy.settings, "scores": Scores("accuracy", 10_000).to_json()}
+    ) as journal:
         run(strategy, TableEngine(Table(outcomes), 4), journal)
     return (folder / "whole.jsonl").read_bytes()
 
