@@ -15,7 +15,7 @@ from pydaub.views.story import decisions, endings, header, learners, waiting
 if TYPE_CHECKING:
     from pathlib import Path
 
-NO_ENDING: Final = {"summary": [], "certificate": None, "audit": ""}
+NO_ENDING: Final[dict[str, Any]] = {"summary": [], "certificate": None, "audit": ""}
 
 
 class Following:
