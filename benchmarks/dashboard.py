@@ -24,6 +24,7 @@ from playwright.sync_api import sync_playwright
 
 from pydaub import Allocation, Elimination, Journal, Measurement, Schedule, Table, TableEngine, run
 from pydaub.dashboard.serving import serve
+from pydaub.records import Scores
 from pydaub.runs.steering import Mailbox
 
 LATE = 100  # outcomes that arrive while the page is open
@@ -42,7 +43,9 @@ def journalled(folder: Path, learners: int, sizes: int) -> bytes:
             valid = 0.5 + 0.03 * place + rng.gauss(0, 0.002)
             outcomes[Allocation(f"learner-{number}", size)] = Measurement(1.0, valid, size / 1e4)
     strategy = Elimination(Table(outcomes).learners, schedule)
-    with Journal(folder / "whole.jsonl", {**strategy.settings, "scoring": "accuracy"}) as journal:
+    with Journal(
+        folder / "whole.jsonl", {**strategy.settings, "scores": Scores("accuracy", 10_000).to_json()}
+    ) as journal:
         run(strategy, TableEngine(Table(outcomes), 4), journal)
     return (folder / "whole.jsonl").read_bytes()
 
@@ -97,7 +100,7 @@ def _served(folder: Path, journal: Path) -> str:
     """Start the server of the page in a thread and return its address, which it prints to standard error."""
     printed, before = StringIO(), sys.stderr
     sys.stderr = printed
-    arguments = {"valid_size": 10_000, "browse": False}
+    arguments = {"browse": False}
     threading.Thread(
         target=serve, args=(folder, journal, Mailbox(folder / "steering")), kwargs=arguments, daemon=True
     ).start()

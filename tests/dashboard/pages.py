@@ -1,4 +1,4 @@
-"""The page of a run, served by a process of its own, and small runs to look at."""
+"""A small finished run, and the page of a run served by another process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ needs_dashboard = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 
 class Page(NamedTuple):
-    """Where the page is."""
+    """The address of a served page, and its parts."""
 
     address: str
     base: str
@@ -34,7 +34,7 @@ class Page(NamedTuple):
 
 @contextmanager
 def watched(folder: Path, *options: str) -> Iterator[Page]:
-    """Serve the page of a run, and end that at the end."""
+    """Serve the page of a run while the context is open."""
     command = [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-browser", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -49,7 +49,7 @@ def watched(folder: Path, *options: str) -> Iterator[Page]:
 
 
 def finished(folder: Path, learners: str = "tree,knn-5,naive-bayes-gaussian") -> Path:
-    """Return the folder of a run that has ended."""
+    """Do a run and return its folder."""
     data = written(numbers(), folder / "data.csv")
     done = call(
         "run", data, "--target", "label", "--learners", learners, "--out", folder / "run", "--jobs", 1, "--quiet"

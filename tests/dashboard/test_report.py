@@ -1,4 +1,4 @@
-"""The report is one file that needs nothing else, whatever the names in it."""
+"""The report is one file that needs nothing else, and names in it are never markup."""
 
 from __future__ import annotations
 
@@ -10,31 +10,45 @@ import numpy as np
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from cli.commands import call, numbers, refused, written
-from pydaub import DaubSearch
+from cli.commands import call, numbers, refused
+from pydaub import (
+    Account,
+    Allocation,
+    Daub,
+    DaubSearch,
+    Failure,
+    Journal,
+    Measurement,
+    Outcome,
+    Schedule,
+    Table,
+    TableEngine,
+    run,
+)
+from pydaub.dashboard.report import Report
+from pydaub.runs.journal import read
 
-EVIL = "</script><script>alert(1)</script>__NONCE__<!--STYLE-->"
-LEARNERS = f"""
-from sklearn.naive_bayes import GaussianNB
-from sklearn.tree import DecisionTreeClassifier
+EVIL = "</script><script>alert(1)</script>__NONCE__/*STYLE*/<!--STORY-->"
 
-class Failing(GaussianNB):
-    def fit(self, X, y):
-        raise ValueError("<img src=x onerror=alert(1)>")
 
-learners = {{"tree": DecisionTreeClassifier(), {EVIL!r}: GaussianNB(), "failing": Failing()}}
-"""
+def account_of_evil_names(folder: Path) -> Account:
+    """Return the account of a run with markup in a learner's name and in the message of a failure."""
+    outcomes: dict[Allocation, Outcome] = {
+        Allocation(name, size): Measurement(0.9, score + size / 1e4, 0.1)
+        for name, score in (("tree", 0.7), (EVIL, 0.6))
+        for size in (10, 20, 40, 80)
+    }
+    outcomes[Allocation("failing", 10)] = Failure("error", "<img src=x onerror=alert(1)>")
+    table = Table(outcomes)
+    strategy = Daub(table.learners, Schedule(table.sizes))
+    with Journal(folder / "journal.jsonl", strategy.settings, {"scikit-learn": "1.0"}) as journal:
+        run(strategy, TableEngine(table), journal)
+    return Account.of(read(folder / "journal.jsonl"))
 
 
 def test_a_report_is_one_file_and_names_in_it_are_never_markup(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.py"
-    mine.write_text(LEARNERS)
-    data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
-    done = call("run", data, "--target", "label", "--learners", mine, "--out", folder, "--jobs", 1, "--quiet")
-    assert done.code == 0, done.err
-    assert call("report", folder).out.strip() == str(folder / "report.html")
-    text = (folder / "report.html").read_text()
-    assert text.count("<script") == text.count("</script>") == 2, "its own, and the story"
+    text = Report(account_of_evil_names(tmp_path), EVIL, {"Request": {"data": EVIL}}).html
+    assert text.count("<script") == text.count("</script>") == 2, "the page's own and the story"
     assert "<img" not in text
     assert not re.findall(r'(?:src|href)="(?!#|data:)', text)
     policy = re.search(r"script-src 'nonce-([^']+)'", text)
@@ -43,22 +57,31 @@ def test_a_report_is_one_file_and_names_in_it_are_never_markup(tmp_path: Path) -
     found = re.search(r'<script type="application/json" id="story">(.*?)</script>', text, flags=re.DOTALL)
     assert found
     story = json.loads(found[1])
-    assert [one["name"] for one in story["learners"]] == ["tree", EVIL, "failing"]
+    assert {learner["learner"] for learner in story["learners"]} == {"tree", EVIL, "failing"}
     assert story["header"]["state"] == "finished"
-    assert set(story["about"]) == {"Failures", "Asked for", "Settings", "Versions"}
+    assert set(story["about"]) == {"Failures", "Request", "Settings", "Versions"}
     assert "onerror" in story["about"]["Failures"]["1."]
-    assert story["about"]["Versions"]["scikit-learn"]
-    assert "<td>tree</td>" in text, "also for who runs no scripts"
+    assert story["about"]["Versions"]["scikit-learn"] == "1.0"
+    assert "<td>tree</td>" in text, "also without scripts"
 
-    plots = call("plot", folder, "--formats", "svg")
+
+def test_report_and_plot_write_files(finished_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    assert call("report", finished_run, "--out", out).out.strip() == str(out)
+    about = re.search(r'"about":({.*})}</script>', out.read_text())
+    assert about
+    assert set(json.loads(about[1])) == {"Request", "Settings", "Versions"}
+    plots = call("plot", finished_run, "--formats", "svg", "--out", tmp_path)
     assert plots.code == 0, plots.err
     assert [Path(line).name for line in plots.out.split()] == ["figure1.svg", "figure2.svg", "curves.svg"]
-    assert "got 'gif'" in refused("plot", folder, "--formats", "gif")
-    assert "got ','" in refused("plot", folder, "--formats", ",")
-    assert "must be a file that can be written" in refused("report", folder, "--out", tmp_path / "no" / "such.html")
-    assert "must be the folder of a run" in refused("report", tmp_path)
-    assert "must be the folder of a run" in refused("plot", tmp_path)
-    assert "must be the folder of a run" in refused("watch", tmp_path)
+
+
+def test_report_and_plot_say_what_they_cannot_do(finished_run: Path, tmp_path: Path) -> None:
+    assert "got 'gif'" in refused("plot", finished_run, "--formats", "gif")
+    assert "got ','" in refused("plot", finished_run, "--formats", ",")
+    assert "Cannot write the report" in refused("report", finished_run, "--out", tmp_path / "no" / "such.html")
+    for command in ("report", "plot", "watch"):
+        assert "must be the folder of a run" in refused(command, tmp_path)
 
 
 def test_a_search_shows_its_page_in_a_notebook(tmp_path: Path) -> None:
@@ -68,7 +91,7 @@ def test_a_search_shows_its_page_in_a_notebook(tmp_path: Path) -> None:
         search = DaubSearch(learners, random_state=0, folder=folder).fit(rows[list("abcd")], rows["label"])
         shown = search.report_._repr_html_()
         assert shown.startswith("<iframe")
-        assert shown.count("<") == 2, "what is in the frame is escaped"
+        assert shown.count("<") == 2, "the page in the frame is escaped"
         assert "</script>" in search.report_.html
         assert f"{search.best_learner_} is selected." in search.report_.html
         assert np.array_equal(search.predict(rows[list("abcd")]), search.best_estimator_.predict(rows[list("abcd")]))

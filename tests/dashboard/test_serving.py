@@ -1,4 +1,4 @@
-"""The page as a process: opened beside a run, ended without harming it, and bad addresses."""
+"""The page's process: it starts with a run, can die without harming it, and refuses addresses it cannot use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import call, gated, numbers, refused, started, wait_until, written
-from dashboard.pages import finished, needs_dashboard
+from dashboard.pages import needs_dashboard
 from pydaub.runs.journal import is_held
 
 httpx = pytest.importorskip("httpx", reason="needs httpx to ask the page")
@@ -19,7 +19,7 @@ pytestmark = needs_dashboard
 
 
 def pages_of(folder: Path) -> list[int]:
-    """Return the processes that show this run."""
+    """Return the processes that serve the page of this run."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -32,7 +32,7 @@ def pages_of(folder: Path) -> list[int]:
 
 
 @pytest.mark.slow("processes")
-def test_a_page_beside_a_run_may_die_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_run_goes_on_when_its_page_is_killed(tmp_path: Path) -> None:
     data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
     (tmp_path / "gate").touch()
     mine = gated(tmp_path / "mine.py", tmp_path / "gate", 100)
@@ -52,13 +52,13 @@ def test_a_page_beside_a_run_may_die_and_the_run_goes_on(tmp_path: Path) -> None
     assert "Selected" in call("show", folder).out
 
 
-def test_an_address_that_cannot_be_had_is_said(tmp_path: Path) -> None:
-    folder = finished(tmp_path)
+def test_addresses_that_cannot_be_used_are_refused(finished_run: Path, tmp_path: Path) -> None:
+    folder = finished_run
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--port", port)
+        assert "Cannot listen on" in refused("watch", folder, "--no-browser", "--port", port)
     assert "must be from 0 to 65535" in refused("watch", folder, "--no-browser", "--port", 70_000)
-    assert "must be free to listen on" in refused("watch", folder, "--no-browser", "--host", "192.0.2.1")
+    assert "Cannot listen on" in refused("watch", folder, "--no-browser", "--host", "192.0.2.1")
     assert "must be the folder of a run" in refused("watch", tmp_path / "no", "--no-browser")

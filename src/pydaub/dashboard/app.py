@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pydaub.dashboard.following import Following
     from pydaub.runs.steering import Mailbox
 
-IDLE_SHARE: Final = 10.0  # a look that takes long is followed by a pause so many times as long
-LOOK_SECONDS: Final = 0.25  # how often the journal is read; less often where the page is slow to compute
+LOOK_SECONDS: Final = 0.25  # how often the journal is read
+IDLE_SHARE: Final = 10.0  # after reading it, wait at least this many times as long as that took
 BEHIND: Final = 40  # unread messages after which a slow viewer gets a new snapshot instead
 STILL_SECONDS: Final = 15.0  # between two comments that keep an idle stream open
 PATIENCE: Final = 5.0  # seconds for the run to answer a command
@@ -129,7 +129,7 @@ class Dashboard:
         return HTMLResponse(assembled(self.title, nonce), headers={**HEADERS, "Content-Security-Policy": policy})
 
     async def events(self, request: Request) -> Response:
-        """Stream everything, and then whatever changes."""
+        """Stream a snapshot, and after it every change."""
         if refused := self._forbidden(request):
             return refused
         headers = {**HEADERS, "X-Accel-Buffering": "no"}

@@ -10,12 +10,12 @@ from pydaub.errors import PydaubError
 from pydaub.records import from_json
 from pydaub.runs.account import GOING_ON, Account
 from pydaub.runs.journal import MAGIC, is_held
-from pydaub.views.story import decisions, endings, header, learners
+from pydaub.views.story import decisions, endings, header, learners, waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-WAITING: Final = {"state": "waiting", "words": "waiting for the run to begin", "going": False, "over": False}
+NO_ENDING: Final[dict[str, Any]] = {"summary": [], "certificate": None, "audit": ""}
 
 
 class Following:
@@ -97,7 +97,7 @@ class Following:
         """Return what has changed since the last call; `seen` is how many lines of the log are known already."""
         account, trouble = self.account, self.trouble or self.unreadable
         if account is None:
-            return {"header": {**WAITING, "trouble": trouble}, "learners": [], "decisions": []}
+            return {"header": waiting(trouble), "learners": [], "decisions": [], **NO_ENDING}
         now = learners(account)
         changed = [one for name, one in now.items() if one != self._sent.get(name)]
         self._sent = now

@@ -1,31 +1,58 @@
-"""The page as one file: markup, style and script put together, optionally with the story of a run."""
+"""The page as one file: markup, style and scripts put together, optionally with the story of a run."""
 
 from __future__ import annotations
 
 import json
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# In this order: constants must exist before main.js runs.
+SCRIPTS: Final = (
+    "format.js",
+    "run.js",
+    "net.js",
+    "head.js",
+    "ranking.js",
+    "scales.js",
+    "curves.js",
+    "allocation.js",
+    "log.js",
+    "detail.js",
+    "steering.js",
+    "main.js",
+)
+STYLES: Final = ("colours.css", "page.css", "table.css", "charts.css", "media.css")
+MARKUP: Final = "page.html"
+
 
 def assembled(title: str, nonce: str, story: Mapping[str, Any] | None = None, unscripted: str = "") -> str:
     """Return the page. With a story it shows that and needs no server. `unscripted` is shown where scripts are off."""
-    static = files("pydaub.dashboard") / "static"
     parts = {
-        "<!--STYLE-->": (static / "page.css").read_text(encoding="utf-8"),
-        "<!--SCRIPT-->": (static / "page.js").read_text(encoding="utf-8"),
+        "/*STYLE*/": "\n".join(map(_content, STYLES)),
+        "/*SCRIPT*/": _script(),
         "<!--STORY-->": "" if story is None else _embedded(story),
         "<!--UNSCRIPTED-->": unscripted or "This page needs JavaScript.",
         "__TITLE__": escape(title),
         "__NONCE__": nonce,
     }
-    text = (static / "page.html").read_text(encoding="utf-8")
+    text = _content(MARKUP)
     for mark, part in parts.items():
         text = text.replace(mark, part)
     return text
+
+
+def _content(name: str) -> str:
+    return (files("pydaub.dashboard") / "static" / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """Return all scripts in one scope of their own, so that they share names with each other and with nothing else."""
+    joined = "\n".join(map(_content, SCRIPTS))
+    return f'"use strict";\n{{\n{joined}}}\n'
 
 
 def _embedded(story: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs nothing else: the live page as it stands, with how the run was made."""
+"""A run as one HTML file that needs nothing else: the live page in its present state, with settings and versions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydaub.dashboard.page import assembled
 from pydaub.errors import grouped
 from pydaub.views.standings import lines
 from pydaub.views.story import story
+from pydaub.views.summary import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,9 +44,9 @@ class Report:
     @property
     def html(self) -> str:
         """The page as one file that needs nothing else."""
-        told = {**story(self.account), "about": self._facts()}
+        content = {**story(self.account), "about": self._facts()}
         nonce = secrets.token_urlsafe(16)
-        page = assembled(self.title, nonce, told, _unscripted(self.account, told))
+        page = assembled(self.title, nonce, content, _unscripted(self.account, content))
         policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:"
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         return page.replace("<meta charset", f"{meta}\n<meta charset", 1)
@@ -68,16 +69,17 @@ def _words(value: Any) -> str:  # noqa: ANN401  # a setting may be any JSON valu
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _unscripted(account: Account, told: Mapping[str, Any]) -> str:
+def _unscripted(account: Account, content: Mapping[str, Any]) -> str:
     """Return result, ranking and decisions for browsers without scripts."""
-    claim = told["certificate"]
-    sentences = [*told["summary"], *([claim["text"]] if claim else [])]
-    titles = ("Learner", "Size", "Training", "Validation", "Bound", "Rows", "Seconds", "Standing", "Reason")
+    claim = content["certificate"]
+    sentences = [*content["summary"], *([claim["text"]] if claim else [])]
+    titles = ("Learner", "Size", "Training", "Validation", "Bound", "Priority", "Rows", "Time", "Status", "Remarks")
     head = "".join(f"<th>{title}</th>" for title in titles)
     rows = []
     for line in lines(account):
-        cells = (line.learner, line.size, line.train, line.valid, line.bound, line.rows, line.seconds, line.standing)
-        rows.append("".join(f"<td>{escape(_cell(cell))}</td>" for cell in (*cells, line.why)))
+        scores = (line.train, line.valid, line.bound, line.priority)
+        cells = (line.learner, line.size, *scores, line.rows, duration(line.seconds), line.standing, line.why)
+        rows.append("".join(f"<td>{escape(_cell(cell))}</td>" for cell in cells))
     table = "".join(f"<tr>{row}</tr>" for row in rows)
     log = "".join(f"<li>{escape(decision.words)}</li>" for decision in account.decisions)
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.algorithm.strategies import Steerable
 from pydaub.records import Measurement
 from pydaub.runs.account import BY_HAND, GOING_ON
-from pydaub.runs.certificate import certificate_of
+from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
 from pydaub.views.standings import finite, lines
 from pydaub.views.summary import duration, summary
 
@@ -25,8 +25,16 @@ STATES: Final = {
     "finished": "finished",
     "stopped": "stopped",
     "failed": "every learner failed",
-    "killed": "not running: it was killed or interrupted; `pydaub resume` continues it",
+    "killed": "not running: it was killed or interrupted; pydaub resume continues it",
 }
+STOP_QUESTION: Final = (
+    "The run ends now with the best learner so far. Evaluations that are running are lost. You can continue the run"
+    " later with pydaub resume."
+)
+DROP_QUESTION: Final = (
+    "It is being trained now. Its process is stopped, and the work on this size is lost. You can restore it later."
+)
+NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
 DIGITS: Final = 6  # of priorities, which change a little with every outcome
 
 
@@ -41,6 +49,7 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
         "over": state in ("finished", "stopped", "failed"),
         "elapsed": round(elapsed, 1),
         "full_size": account.full_size,
+        "sizes": list(account.strategy.schedule.sizes),
         "largest": largest,
         "score": account.scores.name,
         "facts": _facts(account, largest),
@@ -50,6 +59,23 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
             "stop": going,
             "add": going and isinstance(account.strategy, Steerable),
         },
+        "confirm": {"stop": STOP_QUESTION},
+        "first": account.leader.learner if account.leader and state in ("finished", "stopped") else None,
+    }
+
+
+def waiting(trouble: str) -> dict[str, Any]:
+    """Return the header of a run whose journal has not begun, or cannot be read."""
+    return {
+        "state": "waiting",
+        "words": "waiting for the run to begin",
+        "going": False,
+        "over": False,
+        "facts": [],
+        "actions": {"pause": False, "command": "pause", "stop": False, "add": False},
+        "confirm": {},
+        "first": None,
+        "trouble": trouble,
     }
 
 
@@ -58,7 +84,7 @@ def _state_words(account: Account) -> str:
     if state != "stopped":
         return STATES[state]
     how = BY_HAND if account.stopped == BY_HAND else f"stopped: {account.stopped}"
-    return f"{how}; `pydaub resume` continues it"
+    return f"{how}; pydaub resume continues it"
 
 
 def _facts(account: Account, largest: int) -> list[list[str]]:
@@ -73,7 +99,7 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
     facts = [
         ["Largest size", f"{largest:,} of {account.full_size:,} rows"],
         ["Elapsed", ""],  # the page counts on
-        ["Training", f"{duration(result.seconds)}{trained}"],
+        ["Training time", f"{duration(result.seconds)}{trained}"],
         ["Rows", f"{result.rows:,}{_against(account, result.rows, full_rows, f'{full_rows:,}')}"],
         ["Allocations", f"{len(result.steps):,}"],
         ["Evaluated ahead", f"{len(account.ahead):,} ({duration(ahead)})" if account.ahead else ""],
@@ -90,10 +116,10 @@ def _against(account: Account, spent: float, full: float | None, words: str | No
     if not full or len(account.learners) < 2:  # noqa: PLR2004  # there is nothing to compare
         return ""
     if spent > full:
-        return f", {spent / full:.1f} times the {words} of training everything"
+        return f", {spent / full:.1f} times the {words} for training everything"
     if account.state in ("finished", "stopped"):
-        return f", {100 * (1 - spent / full):.0f} % less than the {words} of training everything"
-    return f", {100 * spent / full:.0f} % of the {words} of training everything"
+        return f", {100 * (1 - spent / full):.0f} % less than the {words} for training everything"
+    return f", {100 * spent / full:.0f} % of the {words} for training everything"
 
 
 def learners(account: Account) -> dict[str, dict[str, Any]]:
@@ -122,8 +148,9 @@ def _learner(account: Account, line: Line, ahead: list[list[float]], remark: str
         "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],
         "corrected": [finite(score) for score in curve.valid],
         "ahead": ahead,
-        "remark": line.why or (f"curve {remark}" if remark else ""),
+        "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
         "actions": _actions(account, line),
+        "confirm": {"drop": DROP_QUESTION} if line.standing == "training" else {},
     }
 
 
@@ -137,11 +164,12 @@ def _actions(account: Account, line: Line) -> list[str]:
 
 
 def endings(account: Account) -> dict[str, Any]:
-    """Return the summary and the certificate."""
+    """Return the summary of a run that is not going on, the certificate, and how well the assumptions hold."""
     claim = certificate_of(account)
     return {
-        "summary": summary(account) if account.state in ("finished", "stopped", "failed") else [],
+        "summary": [] if account.state in GOING_ON else summary(account),
         "certificate": claim.to_json() if claim else None,
+        "audit": (claim and claim.audit) or NO_AUDIT,
     }
 
 

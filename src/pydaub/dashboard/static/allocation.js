@@ -1,0 +1,72 @@
+// Rows allocated to each learner: Figure 2 of the paper, live.
+// Uses format.js, run.js, `compared` of ranking.js and `openDetail` of detail.js.
+
+const BARS_LEFT = 58; // room for the numbers
+
+function drawAllocation() {
+  const learners = [...run.learners.values()].sort(
+    (a, b) => compared(a.valid, b.valid, false) || compared(a.rows, b.rows, false),
+  );
+  const most = Math.max(1, ...learners.map(({ rows }) => rows));
+  const wide = Math.max(3, Math.min(60, 1060 / Math.max(1, learners.length)));
+  const named = wide >= 10;
+  const floor = named ? 130 : 140;
+  const width = Math.max(300, BARS_LEFT + 2 + wide * learners.length + (named ? 70 : 0));
+  const chart = draw("svg", {
+    viewBox: `0 0 ${width} ${named ? 250 : 150}`,
+    role: "img",
+    "aria-label": "Rows allocated to each learner; the column Rows of the table has the numbers",
+  });
+  chart.style.width = `${width}px`;
+  chart.append(...rowLines(most, floor, width), ...bars(learners, most, floor, wide));
+  if (named) chart.append(...barNames(learners, floor, wide));
+  explainBars(chart, learners, width, wide);
+  byId("allocation").replaceChildren(chart);
+}
+
+function rowLines(most, floor, width) {
+  return (most > 1 ? [0, 0.5, 1] : [0]).flatMap((share) => {
+    const y = floor - (floor - 10) * share;
+    return [
+      draw("text", { x: BARS_LEFT - 6, y: y + 4, "text-anchor": "end" }, count(most * share)),
+      draw("line", { x1: BARS_LEFT - 2, x2: width, y1: y, y2: y, class: "g" }),
+    ];
+  });
+}
+
+// One path for all bars with the same status: a thousand elements would be slow.
+function bars(learners, most, floor, wide) {
+  const paths = new Map();
+  const across = Math.max(1.5, wide - 2).toFixed(1);
+  learners.forEach(({ rows, standing }, place) => {
+    const tall = Math.max(0.5, ((floor - 10) * rows) / most).toFixed(1);
+    const bar = `M${(BARS_LEFT + place * wide).toFixed(1)} ${floor}v-${tall}h${across}v${tall}z`;
+    paths.set(standing, (paths.get(standing) ?? "") + bar);
+  });
+  return [...paths].map(([standing, d]) => draw("path", { d, class: "bar", "data-standing": standing }));
+}
+
+function barNames(learners, floor, wide) {
+  return learners.map(({ learner }, place) => {
+    const middle = BARS_LEFT + place * wide + wide / 2 + 2;
+    return draw("text", { transform: `translate(${middle} ${floor + 6}) rotate(60)` }, shortened(learner, 20));
+  });
+}
+
+function explainBars(chart, learners, width, wide) {
+  const title = draw("title", {});
+  const under = (event) => {
+    const drawn = chart.getBoundingClientRect();
+    const x = ((event.clientX - drawn.left) * width) / drawn.width;
+    return learners[Math.floor((x - BARS_LEFT) / wide)];
+  };
+  chart.onmousemove = (event) => {
+    const found = under(event);
+    title.textContent = found ? `${found.learner}: ${count(found.rows)} rows, ${found.standing}` : "";
+  };
+  chart.onclick = (event) => {
+    const found = under(event);
+    if (found) openDetail([found.learner]);
+  };
+  chart.append(title);
+}

@@ -1,0 +1,98 @@
+// Numbers as text, and elements made and put in order. Uses nothing from the other files.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// A symbol beside each word, so that colour is never the only difference.
+const MARKS = {
+  training: "▶",
+  next: "◔",
+  waiting: "…",
+  "cannot win": "↓",
+  "has all rows": "●",
+  failed: "✕",
+  dropped: "⊘",
+  selected: "★",
+  "best so far": "★",
+  running: "▶",
+  paused: "❚❚",
+  finished: "✓",
+  stopped: "■",
+  killed: "✕",
+  lost: "⚠",
+  gone: "⚠",
+};
+
+const byId = (id) => document.getElementById(id);
+
+const marked = (word, text = word) => (MARKS[word] ? `${MARKS[word]} ${text}` : text);
+
+const number = (value, digits = 4) => (value === null ? "" : value.toFixed(digits));
+
+const count = (value) => Math.round(value).toLocaleString("en");
+
+const capitalised = (word) => word[0].toUpperCase() + word.slice(1);
+
+const shortened = (name, length) => (name.length > length ? `${name.slice(0, length - 1)}…` : name);
+
+// The same words as `duration` in views/summary.py.
+function duration(seconds) {
+  if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (seconds < 7200) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+  return `${count(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+}
+
+// Names and messages are always set as text, never as markup.
+function make(tag, text, attributes = {}) {
+  return filled(document.createElement(tag), text, attributes);
+}
+
+function draw(tag, attributes, text) {
+  return filled(document.createElementNS(SVG, tag), text, attributes);
+}
+
+function filled(element, text, attributes) {
+  if (text !== undefined) element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+function within(parent, ...children) {
+  parent.append(...children);
+  return parent;
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function termsAndWords(pairs) {
+  return pairs.map(([term, words]) => within(make("div"), make("dt", term), make("dd", words)));
+}
+
+// A button in running text that opens the details of a learner.
+function link(text, open) {
+  const button = make("button", text, { type: "button", class: "link" });
+  button.onclick = open;
+  return button;
+}
+
+// Bring the children into this order without touching those that are in place: moving many elements is slow.
+function arrange(parent, wanted) {
+  const focused = document.activeElement;
+  const scrolled = parent.parentElement;
+  const top = scrolled.scrollTop;
+  const keep = new Set(wanted);
+  for (const child of [...parent.children]) if (!keep.has(child)) child.remove();
+  let here = parent.firstElementChild;
+  for (const child of wanted) {
+    if (here && child === here.nextElementSibling) {
+      here.remove(); // it belongs further down
+      here = child;
+    }
+    if (child === here) here = here.nextElementSibling;
+    else parent.insertBefore(child, here);
+  }
+  if (scrolled.scrollTop !== top) scrolled.scrollTop = top;
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+}

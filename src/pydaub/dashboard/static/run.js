@@ -1,0 +1,35 @@
+// What the server has sent about the run. Uses nothing from the other files.
+
+const run = {
+  header: { state: "waiting", words: "connecting …", facts: [], actions: {}, confirm: {}, sizes: [] },
+  learners: new Map(), // by name
+  decisions: [],
+  summary: [],
+  certificate: null,
+  audit: "",
+  receivedAt: 0, // on the browser's clock, so that the elapsed time can tick
+};
+
+const changed = new Set(); // learners whose row and card must be drawn again
+
+// Take in a snapshot (`whole`), or what has changed since the last message.
+function receive(news, whole) {
+  if (whole) {
+    run.learners.clear();
+    changed.clear();
+    run.decisions.length = 0;
+  }
+  run.header = news.header;
+  run.receivedAt = performance.now();
+  for (const learner of news.learners) {
+    run.learners.set(learner.learner, learner);
+    changed.add(learner.learner);
+  }
+  for (const decision of news.decisions) run.decisions.push(decision); // spread arguments are limited in number
+  ({ summary: run.summary, certificate: run.certificate, audit: run.audit } = news);
+}
+
+function elapsedNow() {
+  const since = run.header.going ? (performance.now() - run.receivedAt) / 1000 : 0;
+  return run.header.elapsed + since;
+}

@@ -1,0 +1,258 @@
+"""The page in a real browser: Chromium, driven by Playwright, on real runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.commands import numbers, started, wait_until, written
+from dashboard.pages import finished, needs_dashboard, watched
+from pydaub.records import Evaluated, Steered
+from pydaub.runs.journal import read
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive a browser")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+pytestmark = [
+    needs_dashboard,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium"),
+]
+PATIENCE = 60_000  # milliseconds until a test fails
+
+LEARNERS = """
+import sys
+sys.path.insert(0, {tests!r})
+import faulty
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+learners = {{
+    "bayes": GaussianNB(),
+    "tree": DecisionTreeClassifier(),
+    "<b>bold</b>": DecisionTreeClassifier(max_depth=2),
+    "gated": faulty.Gated({gate!r}, {pids!r}, closed_from=100),
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A tab that fails the test if the page logs an error or requests anything from another host."""
+    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    tab = context.new_page()
+    tab.set_default_timeout(PATIENCE)
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda line: errors.append(line.text) if _is_error(line) else None)
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(str(request.url)))
+    yield tab
+    context.close()
+    assert errors == []
+    assert all(url.startswith(("http://127.0.0.1:", "data:")) for url in asked)
+
+
+def _is_error(line: Any) -> bool:
+    """Return whether a line of the console is an error of the page; some tests stop its server on purpose."""
+    return bool(line.type == "error" and not line.text.startswith("Failed to load resource"))
+
+
+def names(tab: Any) -> list[str]:
+    return list(tab.locator("tbody td:nth-child(2)").all_inner_texts())
+
+
+def state(tab: Any) -> str:
+    return str(tab.locator("#state").get_attribute("data-state"))
+
+
+@pytest.fixture
+def race(tmp_path: Path) -> Iterator[Path]:
+    """The folder of a run in which one learner hangs from 100 rows on until the file `gate` exists."""
+    mine = tmp_path / "mine.py"
+    tests = str(Path(__file__).parents[1])
+    mine.write_text(LEARNERS.format(tests=tests, gate=str(tmp_path / "gate"), pids=str(tmp_path / "pids")))
+    data, folder = written(numbers(3000), tmp_path / "data.csv"), tmp_path / "run"
+    options = ["--target", "label", "--learners", mine, "--out", folder, "--jobs", "1", "--quiet"]
+    with started("run", data, *options):
+        wait_until((tmp_path / "pids").exists)
+        yield folder
+        (tmp_path / "gate").touch()
+
+
+def test_a_finished_run_is_shown_with_its_learners(finished_run: Path, tab: Any) -> None:
+    with watched(finished_run) as page:
+        tab.goto(page.address)
+        playwright.expect(tab.locator("tbody tr")).to_have_count(3)
+        playwright.expect(tab.locator("#state")).to_contain_text("finished")
+        playwright.expect(tab.locator("#facts")).to_contain_text("Elapsed")
+        assert tab.locator("#facts dd").all_inner_texts().count("") == 0
+        playwright.expect(tab.locator("#certificate")).to_contain_text("Selected ")
+        playwright.expect(tab.locator("#audit")).not_to_be_empty()
+        assert tab.locator("#log li").count() > 3
+        titles = [re.sub(r"\W", "", title) for title in tab.locator("thead th").all_inner_texts()]
+        assert titles[titles.index("Bound") + 1] == "Priority"
+        first = tab.locator("tbody tr").first
+        playwright.expect(first).to_contain_text("★ selected")
+        first.locator("button").click()
+        dialog = tab.locator("#detail")
+        playwright.expect(dialog).to_contain_text("★ Selected: with all")
+        playwright.expect(dialog.locator("svg circle").first).to_be_attached()
+        assert dialog.locator(".steer button").count() == 0, "nothing can be steered any more"
+        for name in ("Pause", "Stop …", "Add a learner …"):
+            assert tab.locator("header").get_by_role("button", name=name, include_hidden=True).is_disabled()
+
+
+@pytest.mark.slow("browser")
+def test_a_person_pauses_a_run_and_drops_a_learner_that_hangs(race: Path, tab: Any) -> None:
+    with watched(race) as page:
+        tab.goto(page.address)
+        playwright.expect(tab.locator("tbody tr")).to_have_count(4)
+        assert state(tab) == "running"
+        hanging = tab.locator("tbody tr", has_text="gated")
+        playwright.expect(hanging).to_contain_text("training")
+        playwright.expect(hanging).to_contain_text("rows")
+        assert tab.locator("tbody b").count() == 0, "names are text, not markup"
+        assert tab.get_by_role("button", name="<b>bold</b>").count() >= 1
+
+        tab.get_by_role("button", name="Pause").click()
+        playwright.expect(tab.locator("#state")).to_contain_text("paused")
+        playwright.expect(tab.get_by_role("button", name="Resume")).to_be_visible()
+
+        tab.get_by_role("button", name="gated").first.click()
+        dialog = tab.locator("#detail")
+        playwright.expect(dialog).to_contain_text("every learner starts")
+        dialog.get_by_role("button", name="Drop …").click()
+        playwright.expect(tab.locator("#ask")).to_contain_text("the work on this size is lost")
+        tab.locator("#ask-yes").click()
+        playwright.expect(hanging).to_contain_text("dropped")
+        playwright.expect(dialog.get_by_role("button", name="Restore")).to_be_visible()
+        tab.keyboard.press("Escape")
+        playwright.expect(tab.locator("#log")).to_contain_text("gated was dropped by hand.")
+
+        before = sum(isinstance(event, Evaluated) for event in read(race / "journal.jsonl"))
+        tab.get_by_role("button", name="Resume").click()
+        playwright.expect(tab.locator("#state")).to_contain_text("finished")
+        assert sum(isinstance(event, Evaluated) for event in read(race / "journal.jsonl")) > before
+        playwright.expect(tab.locator("#certificate")).to_contain_text("Selected tree: accuracy")
+        commands = [event.command for event in read(race / "journal.jsonl") if isinstance(event, Steered)]
+        assert commands == ["pause", "drop", "resume"]
+        assert tab.get_by_role("button", name="Pause").is_disabled()
+
+
+@pytest.mark.slow("browser")
+def test_curves_grow_and_a_page_can_be_restarted(race: Path, tab: Any) -> None:
+    with watched(race, "--port", "0") as page:
+        tab.goto(page.address)
+        playwright.expect(tab.locator("#cards .card")).to_have_count(4)
+        before = tab.locator("#cards svg circle").count()
+        port = page.base.rsplit(":", 1)[1]
+    playwright.expect(tab.locator("#state")).to_contain_text("no connection")
+    (race.parent / "gate").touch()
+    with watched(race, "--port", port) as again:
+        assert again.token != page.token
+        playwright.expect(tab.locator("#state")).to_contain_text("no longer valid")
+        tab.goto(again.address)
+        playwright.expect(tab.locator("#state")).to_contain_text("finished")
+        assert tab.locator("#cards svg circle").count() > before
+        bars = [path.get_attribute("d") for path in tab.locator("#allocation path.bar").all()]
+        assert sum(bar.count("M") for bar in bars) == 4
+        assert tab.locator("#allocation path[data-standing=selected]").count() == 1
+
+
+@pytest.mark.slow("browser")
+def test_learners_can_be_sorted_searched_filtered_and_compared(tmp_path: Path, tab: Any) -> None:
+    folder = finished(tmp_path, "tree,knn-5,naive-bayes-gaussian,logistic,stump")
+    with watched(folder) as page:
+        tab.goto(page.address)
+        playwright.expect(tab.locator("tbody tr")).to_have_count(5)
+        found = [
+            int(re.split(r"\D", text.replace(",", ""))[0])
+            for text in tab.locator("tbody td:nth-child(3)").all_inner_texts()
+        ]
+        assert found == sorted(found, reverse=True)
+        tab.locator("thead button", has_text="Learner").click()
+        assert names(tab) == sorted(names(tab))
+        tab.locator("thead button", has_text="Learner").click()
+        assert names(tab) == sorted(names(tab), reverse=True)
+        assert tab.locator("th[aria-sort=descending]").inner_text().startswith("Learner")
+        tab.get_by_label("Search").fill("knn")
+        playwright.expect(tab.locator("tbody tr")).to_have_count(1)
+        tab.get_by_label("Search").fill("")
+        offered = set(tab.locator("#only option").all_inner_texts())
+        assert offered == {
+            "all",
+            *(text.split(" ", 1)[1] for text in tab.locator("td:nth-child(11)").all_inner_texts()),
+        }
+        tab.get_by_label("Status").select_option("selected")
+        playwright.expect(tab.locator("tbody tr")).to_have_count(1)
+        tab.get_by_label("Status").select_option("")
+        tab.get_by_label("Compare tree").check()
+        tab.get_by_label("Compare knn-5").check()
+        tab.get_by_role("button", name="Compare 2").click()
+        playwright.expect(tab.locator("#detail")).to_contain_text("tree, knn-5")
+        assert tab.locator("#detail svg polyline.v").count() == 2
+        tab.keyboard.press("Escape")
+        # With the keyboard alone: open a learner, read its history, close it.
+        tab.get_by_role("button", name="tree", exact=True).first.focus()
+        tab.keyboard.press("Enter")
+        playwright.expect(tab.locator("#detail")).to_contain_text("History")
+        tab.keyboard.press("Escape")
+        assert not tab.locator("#detail").is_visible()
+
+
+@pytest.mark.slow("browser")
+def test_a_killed_run_is_shown_as_killed(race: Path, tab: Any) -> None:
+    with watched(race) as page:
+        tab.goto(page.address)
+        playwright.expect(tab.locator("#state")).to_contain_text("running")
+        pids = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _runs(entry.name, str(race))]
+        assert pids
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        playwright.expect(tab.locator("#state")).to_contain_text("killed")
+        playwright.expect(tab.locator("#certificate")).to_contain_text("not finished")
+        assert tab.get_by_role("button", name="Pause").is_disabled()
+
+
+@pytest.mark.slow("browser")
+def test_it_fits_a_phone_has_two_colour_schemes_and_names_every_control(finished_run: Path, tab: Any) -> None:
+    with watched(finished_run) as page:
+        tab.set_viewport_size({"width": 375, "height": 740})
+        colours = []
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            tab.goto(page.address)
+            playwright.expect(tab.locator("tbody tr")).to_have_count(3)
+            colours.append(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert tab.evaluate("document.documentElement.scrollWidth") <= 375
+        assert colours[0] != colours[1]
+        unnamed = tab.evaluate(
+            "[...document.querySelectorAll('button, input, select')].filter((x) => !x.textContent.trim()"
+            " && !x.getAttribute('aria-label') && !x.labels?.length).length"
+        )
+        assert unnamed == 0
+        assert tab.evaluate(
+            "[...document.querySelectorAll('svg[role=img]')].every((x) => x.getAttribute('aria-label'))"
+        )
+
+
+def _runs(pid: str, folder: str) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return False
+    return "run" in command and folder in command and bool(re.search("python", command[0]))
