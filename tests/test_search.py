@@ -34,7 +34,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from pydaub import AllLearnersFailed, Evaluated, InputError, JournalMismatch, NothingMeasured
+from pydaub.algorithm.strategies import PARAMETERS
 from pydaub.runs.journal import read
+from pydaub.runs.steering import Mailbox
 from pydaub.search import DaubSearch
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -669,3 +671,37 @@ def test_learners_cannot_write_to_the_rows_of_others() -> None:
     full = search([("near", KNeighborsClassifier(3))], strategy="full").fit(*IRIS)
     near = both.cv_results_["mean_test_score"][both.cv_results_["learner"] == "near"]
     assert near.tolist() == full.cv_results_["mean_test_score"].tolist()
+
+
+class Inviting(GaussianNB):
+    """Asks for one more learner when it is trained for the first time."""
+
+    def __init__(self, mailbox: str = "") -> None:
+        super().__init__()
+        self.mailbox = mailbox
+
+    def fit(self, X: Any, y: Any) -> Inviting:
+        if not Path(self.mailbox).exists():
+            Mailbox(Path(self.mailbox)).send("add", "tree")
+        return super().fit(X, y)
+
+
+def test_a_learner_that_is_added_during_the_search_can_win(tmp_path: Path) -> None:
+    """The table of results and the parameters know it, also when the search is fitted again."""
+    mailbox = tmp_path / "run" / "steering"
+    learners = [("inviting", Inviting(str(mailbox))), ("bayes", GaussianNB())]
+    for _ in range(2):
+        found = DaubSearch(learners, folder=tmp_path / "run", n_jobs=1, strategy="daub", random_state=0).fit(*IRIS)
+        assert "tree" in set(found.cv_results_["learner"])
+        assert found.best_params_ == {"learner": found.best_learner_}
+
+
+def test_every_parameter_of_a_strategy_is_one_of_the_search() -> None:
+    given = DaubSearch().get_params()
+    assert {name for name in PARAMETERS if name not in given} == set()
+    assert {given[name] for name in PARAMETERS} == {None}, "None stands for the strategy's own default"
+    found = search(strategy="daub", bound="line", train_bound=False, sizes=[30, 60]).fit(*IRIS)
+    settings = found.report_.account.settings
+    assert (settings["bound"], settings["train_bound"], settings["sizes"][:2]) == ("line", False, [30, 60])
+    with pytest.raises(InputError, match="`delta` must go with the strategy frugal, got 'daub'"):
+        search(strategy="daub", delta=0.1).fit(*IRIS)
