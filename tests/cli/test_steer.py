@@ -63,7 +63,7 @@ def test_paused_nothing_begins_and_stopped_the_best_so_far_is_there(learners: Pa
     with started("run", data, *options) as process:
         wait_until(lambda: pids(tmp_path))
         assert "Paused" in call("steer", folder, "pause").out
-        assert "must not be paused already" in refused("steer", folder, "pause")
+        assert "is paused already" in refused("steer", folder, "pause")
         before = len([event for event in read(folder / "journal.jsonl") if isinstance(event, Submitted)])
         (tmp_path / "gate").touch()  # what is running ends
         wait_until(lambda: _evaluated(folder) == before)
