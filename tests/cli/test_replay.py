@@ -244,7 +244,7 @@ def test_a_journal_is_gone_on_with(pydaub: Any, curves: Path, tmp_path: Path) ->
     assert again == whole
     known = len(whole["allocations"])
     assert f"{known} outcomes came from the journal" in pydaub("replay", curves, "--journal", path)[1]
-    assert b"".join(line for line in path.open("rb") if b'"resumed"' not in line) == content
+    assert b"".join(line for line in path.read_bytes().splitlines(keepends=True) if b'"resumed"' not in line) == content
     code, out, err = pydaub("replay", curves, "--journal", path, "--no-train-bound")
     assert (code, out) == (2, "")
     assert "must be of the same run, got one with other settings: train_bound." in err

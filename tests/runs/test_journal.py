@@ -167,7 +167,7 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
         path: Any = nonsense
         with pytest.raises(InputError, match=r"`path` must be the path of a file, got"):
             Journal(path, SETTINGS)
-    with pytest.raises(JournalError, match=r"must be a file that can be written, got embedded null byte"):
+    with pytest.raises(JournalError, match=r"Cannot write the journal .*: embedded null byte"):
         Journal("a\0b", SETTINGS)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
