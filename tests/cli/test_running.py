@@ -36,6 +36,7 @@ from pydaub.data import Prepared
 from pydaub.runs.folder import RunFolder
 
 KEYS = {
+    "state",
     "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
     "model",

@@ -172,9 +172,9 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     for odd in (fifo, Path("/dev/null"), Path("/dev/full")):
-        with pytest.raises(JournalError, match=r"must be an ordinary file, got something else"):
+        with pytest.raises(JournalError, match=r"must be a regular file"):
             Journal(odd, SETTINGS)
-        with pytest.raises(JournalError, match=r"must be an ordinary file, got something else"):
+        with pytest.raises(JournalError, match=r"must be a regular file"):
             read(odd)
     with pytest.raises(JournalError, match=r"must be a journal that can be read, got No such file or directory"):
         read(tmp_path / "nowhere")

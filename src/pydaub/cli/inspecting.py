@@ -13,7 +13,7 @@ import typer
 
 from pydaub.cli.app import app, complain
 from pydaub.cli.options import Encoding, Json, Task, WekaJar
-from pydaub.cli.output import as_json as result_as_json
+from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError, one_line
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_learners, print_lines, print_run
@@ -26,12 +26,9 @@ def show(folder: Folder, *, as_json: Json = False) -> None:
     """Show a run that has ended, was killed, or is still going on."""
     from pydaub.runs.folder import RunFolder
 
-    opened = RunFolder(folder)
-    account = opened.account()
+    account = RunFolder(folder).account()
     if as_json:
-        found = {**result_as_json(account.strategy, account.result), "folder": str(folder)}
-        kept = opened.result() or {}
-        typer.echo(json.dumps(kept if kept.get("allocations") == found["allocations"] else found))
+        typer.echo(json.dumps(run_as_json(account, folder)))
         return
     out = console()
     print_run(out, account)

@@ -6,9 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pydaub.records import Failure, Measurement
+from pydaub.runs.certificate import certificate_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydaub.algorithm.strategies import Strategy
+    from pydaub.runs.account import Account
     from pydaub.runs.result import Result, Step
 
 
@@ -43,6 +47,20 @@ def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
             for step in result.steps
             if isinstance(step.outcome, Failure)
         ],
+    }
+
+
+def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
+    """Return a run with its certificate, its folder and its saved learner as plain JSON values."""
+    from pydaub.runs.saving import PICKLE, SAFE  # imports skops
+
+    claim, over = certificate_of(account), account.state in ("finished", "stopped")
+    return {
+        **as_json(account.strategy, account.result),
+        "state": account.state,
+        "certificate": claim.to_json() if claim else None,
+        "folder": str(folder),
+        "model": next((name for name in (SAFE, PICKLE) if over and (folder / name).exists()), None),
     }
 
 

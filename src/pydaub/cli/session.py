@@ -14,7 +14,7 @@ import typer
 
 from pydaub.algorithm.strategies import strategies_with
 from pydaub.cli.app import complain, leave_on_termination
-from pydaub.cli.output import as_json
+from pydaub.cli.output import as_json, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.formats.synthetic import PAPER_ROWS
 from pydaub.engines.registry import Where
@@ -137,7 +137,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
         announced.wait(PAGE_SECONDS)  # the run may be over before its page is there
     data = planned.task.data
     saved = saving.save(selection.fitted, folder.path, data.train(min(SAMPLE_ROWS, data.full_size)).X)
-    told = _told(folder, planned, selection, saved)
+    told = run_as_json(selection.account, folder.path)
     folder.finish(told)
     if options.json:
         typer.echo(json.dumps(told))
@@ -241,16 +241,6 @@ def _show_data(data: Prepared) -> None:
     classes = f" with {counted(len(schema.classes), 'class')[:-1]}es" if len(schema.classes) > 1 else ""
     validation = f"{data.valid_size:,} to validate" if data.valid_size else "validated by cross-validation"
     print_lines(out, [f"{schema.task.capitalize()}{classes}: {data.full_size:,} rows to train, {validation}.", ""])
-
-
-def _told(folder: RunFolder, planned: Plan, selection: Selection, saved: saving.Saved) -> dict[str, Any]:
-    claim = selection.certificate
-    return {
-        **as_json(planned.strategy, selection.result),
-        "certificate": claim.to_json() if claim else None,
-        "folder": str(folder.path),
-        "model": saved.path.name,
-    }
 
 
 def _where_it_is(folder: RunFolder, selection: Selection, saved: saving.Saved) -> list[str]:

@@ -139,15 +139,8 @@ class RunFolder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self.path / SCHEMA} is damaged: {error}.") from None
 
-    def result(self) -> dict[str, Any] | None:
-        """Return what `finish` wrote; None where it cannot be read."""
-        try:
-            return dict(json.loads((self.path / RESULT).read_text()))
-        except (OSError, ValueError, TypeError):
-            return None
-
     def finish(self, result: dict[str, Any]) -> None:
-        """Write the result of the run."""
+        """Write the result of the run, for other programs: pydaub itself reads the journal."""
         (self.path / RESULT).write_text(json.dumps(result, indent=1))
 
 
