@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from command import shown
 from replays import BOOTSTRAP, grouped, markdown
 
-from pydaub import SlopeBound
+from pydaub import Scores, SlopeBound
 from pydaub.runs.certificate import noise
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Count:
 
     def add(self, one: Curves) -> None:
         """Judge every curve of a table and count the results."""
-        tolerance = noise(one.about["valid_rows"], [0.0])
+        tolerance = noise(Scores(rows=one.about["valid_rows"]), [0.0])
         best = set(list(one.scores)[:BEST])
         for learner in one.table.learners:
             curve = one.curve(learner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 import time
 from pathlib import Path
@@ -34,7 +35,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from pydaub import AllLearnersFailed, Evaluated, InputError, JournalMismatch, NothingMeasured
+from pydaub.algorithm.strategies import PARAMETERS
 from pydaub.runs.journal import read
+from pydaub.runs.steering import Mailbox
 from pydaub.search import DaubSearch
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -441,7 +444,6 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"first_size": 1.5}, r"`first_size` must be a whole number"),
     ({"ratio": 1}, r"`ratio` must be greater than 1, got 1"),
     ({"ratio": "x"}, r"`ratio` must be a finite number greater than 1, got 'x'"),
-    ({"ratio": None}, r"`ratio` must be a finite number greater than 1, got None"),
     ({"scoring": "accurcy"}, r"`scoring` must be a scorer of scikit-learn, got 'accurcy'. Did you mean accuracy"),
     ({"scoring": 5}, r"`scoring` must be a name, a callable or None, got 5"),
     ({"scoring": ["accuracy"]}, r"`scoring` must be a name, a callable or None"),
@@ -461,7 +463,7 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
     ({"learner_memory": -5}, r"`learner_memory` must be a number of bytes, more than 0"),
     ({"learner_memory": "4 GB"}, r"`learner_memory` must be a number of bytes, more than 0"),
     ({"folder": 5}, r"`folder` must be a path or None, got 5"),
-    ({"folder": "/proc/nowhere/at/all"}, r"`folder` must be one that can be written, got /proc/nowhere"),
+    ({"folder": "/proc/nowhere/at/all"}, r"Cannot write to the folder /proc/nowhere/at/all"),
     ({"random_state": "x"}, r"`random_state` must be a whole number, a RandomState or None, got 'x'"),
     ({"random_state": -1}, r"`random_state` must be a whole number, a RandomState or None, got -1"),
 ]
@@ -630,8 +632,8 @@ def test_it_tells_what_it_does_if_asked(capsys: pytest.CaptureFixture[str]) -> N
     search([("failing", Failing()), *LEARNERS], verbose=1).fit(*IRIS)
     told = capsys.readouterr()
     assert not told.out
-    assert "bayes with 32 rows: 0." in told.err
-    assert "failing with 32 rows: error: RuntimeError" in told.err
+    assert re.search(r"bayes with 32 rows: training [01]\.\d+, validation 0\.", told.err)
+    assert "failing with 32 rows failed: error (RuntimeError" in told.err
     search().fit(*IRIS)
     assert not capsys.readouterr().err
 
@@ -669,3 +671,37 @@ def test_learners_cannot_write_to_the_rows_of_others() -> None:
     full = search([("near", KNeighborsClassifier(3))], strategy="full").fit(*IRIS)
     near = both.cv_results_["mean_test_score"][both.cv_results_["learner"] == "near"]
     assert near.tolist() == full.cv_results_["mean_test_score"].tolist()
+
+
+class Inviting(GaussianNB):
+    """Asks for one more learner when it is trained for the first time."""
+
+    def __init__(self, mailbox: str = "") -> None:
+        super().__init__()
+        self.mailbox = mailbox
+
+    def fit(self, X: Any, y: Any) -> Inviting:
+        if not Path(self.mailbox).exists():
+            Mailbox(Path(self.mailbox)).send("add", "tree")
+        return super().fit(X, y)
+
+
+def test_a_learner_that_is_added_during_the_search_can_win(tmp_path: Path) -> None:
+    """The table of results and the parameters know it, also when the search is fitted again."""
+    mailbox = tmp_path / "run" / "steering"
+    learners = [("inviting", Inviting(str(mailbox))), ("bayes", GaussianNB())]
+    for _ in range(2):
+        found = DaubSearch(learners, folder=tmp_path / "run", n_jobs=1, strategy="daub", random_state=0).fit(*IRIS)
+        assert "tree" in set(found.cv_results_["learner"])
+        assert found.best_params_ == {"learner": found.best_learner_}
+
+
+def test_every_parameter_of_a_strategy_is_one_of_the_search() -> None:
+    given = DaubSearch().get_params()
+    assert {name for name in PARAMETERS if name not in given} == set()
+    assert {given[name] for name in PARAMETERS} == {None}, "None stands for the strategy's own default"
+    found = search(strategy="daub", bound="line", train_bound=False, sizes=[30, 60]).fit(*IRIS)
+    settings = found.report_.account.settings
+    assert (settings["bound"], settings["train_bound"], settings["sizes"][:2]) == ("line", False, [30, 60])
+    with pytest.raises(InputError, match="`delta` must go with the strategy frugal, got 'daub'"):
+        search(strategy="daub", delta=0.1).fit(*IRIS)

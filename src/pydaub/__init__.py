@@ -54,9 +54,10 @@ from pydaub.records import (
     Stopped,
     Submitted,
 )
-from pydaub.runs.account import Account, Result, Step
+from pydaub.runs.account import Account
 from pydaub.runs.journal import Journal
 from pydaub.runs.loop import run
+from pydaub.runs.result import Result, Step
 
 if TYPE_CHECKING:
     from pydaub.learners.weka.classifier import WekaClassifier

@@ -37,7 +37,8 @@ from pydaub.views.summary import event_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pydaub.runs.account import Account, Step
+    from pydaub.runs.account import Account
+    from pydaub.runs.result import Step
 
 
 TOO_FEW = 2  # rows: one to train on and one to validate on

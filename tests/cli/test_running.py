@@ -40,7 +40,7 @@ KEYS = {
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
     "model",
 }  # fmt: skip
-CLAIM = {"ceiling", "ceiling_learner", "judged", "misbehaved", "tolerance", "doubts", "text"}
+CLAIM = {"choice", "audit", "ceiling", "ceiling_learner", "judged", "misbehaved", "tolerance", "doubts", "text"}
 
 
 def journal(folder: Path) -> list[dict[str, Any]]:
@@ -148,7 +148,7 @@ def test_a_regression_split_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(prepared.valid().y) == sorted(frame["stars"][-90:])
     predicted = call("predict", folder, data)
     assert abs(float(predicted.out.splitlines()[1]) - frame["stars"][0]) < 2
-    assert "`--proba` must go with a learner that knows" in refused("predict", folder, data, "--proba")
+    assert "`--proba` must go with a learner that gives" in refused("predict", folder, data, "--proba")
 
 
 def test_cross_validation_and_refitting(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_arff(tmp_path: Path) -> None:
     path.write_text(f"@relation ten\n@attribute x real\n@attribute y {{a,b}}\n@attribute z {{yes,no}}\n@data\n{rows}")
     done = call("run", path, "--target", "z", "--learners", "tree,dummy", "--out", tmp_path / "run")
     assert done.code == 0, done.err
-    assert "is too large for 7 training rows: every learner gets all of them." in done.err
+    assert "is too large for 7 training rows, so every learner gets all of them." in done.err
     assert "Selected tree: accuracy 1.0000 on all 7 training rows." in done.out
     new = tmp_path / "new.csv"
     new.write_text("y,x\nb,1\na,1\nc,1\n")
@@ -273,7 +273,7 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
     assert told["selected"] == "own"
     assert "Failed: 1 x error (RuntimeError: no luck): fails" in done.out
     assert "Failed: 1 x timeout (longer than 2 s): hangs" in done.out
-    assert "learners that see a block of rows at a time: --learners sklearn,streaming" in done.out
+    assert "learners that read the sample in blocks: --learners sklearn,streaming" in done.out
     assert "fails with 125 rows failed: error (RuntimeError: no luck)" in done.err
     assert "Nothing is claimed about the 5 that failed." in done.out
     assert "It is a pickle, since it cannot be saved otherwise (" in done.out
@@ -305,7 +305,7 @@ def test_when_every_learner_fails(tmp_path: Path) -> None:
     assert json.loads(done.out)["selected"] is None
     shown = call("show", tmp_path / "run")
     assert shown.code == 0
-    assert "Nothing has been selected yet: every learner failed." in shown.out
+    assert "Nothing has been selected: every learner failed." in shown.out
 
 
 def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--cv", "-3"), "`--cv` must be at least 2 folds, got -3."),
         (("--cv", "3", "--time", "a"), "`--cv` must go without `--time`: folds would mix the times."),
         (("--scoring", "r2"), "`scoring` must suit the target, a classification, got 'r2'"),
-        (("--cv", "999"), "`cv` must be at most the 80 rows of the first size, got 999 folds."),
+        (("--cv", "999"), "`cv` must be at most the 178 rows of the first size, got 999 folds."),
         (("--cv", "3", "--validation", "x.csv"), "`--cv` must go without `--validation`"),
         (("--first-size", "0"), "`first_size` must be at least 1, got 0."),
         (("--first-size", "999"), "The largest `first_size` that works is 186."),
@@ -531,7 +531,7 @@ def test_a_run_that_was_cut_short_goes_on(gate: Gate, tmp_path: Path, number: si
 
 def _look_at_a_run_that_goes_on(folder: Path) -> None:
     before = (folder / "journal.jsonl").read_bytes()
-    assert "must be written by one process at a time, and another one has it open." in refused("resume", folder)
+    assert "Another process is writing" in refused("resume", folder)
     assert (folder / "journal.jsonl").read_bytes().startswith(before)
     assert call("show", folder, "--json").json["stopped"] == "not finished"
     assert "must hold a saved learner, got none. Let the run end first" in refused(

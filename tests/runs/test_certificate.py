@@ -32,8 +32,8 @@ from pydaub import (
 )
 from pydaub.algorithm.curve import EXPONENTS
 from pydaub.errors import NothingMeasured
-from pydaub.runs.account import projected_seconds
 from pydaub.runs.certificate import LONG_ENOUGH, NAMED, Certificate, certificate, noise
+from pydaub.runs.result import projected_seconds
 from tables import random_schedule, random_table
 
 SIZES = (10, 20, 40, 80, 160)

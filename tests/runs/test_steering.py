@@ -291,6 +291,14 @@ def test_stopped_by_hand_it_hands_over_the_best_so_far_and_can_go_on(tmp_path: P
     assert isinstance(read(tmp_path / "journal.jsonl")[-1], Selected)
 
 
+def test_stopped_by_hand_before_the_first_outcome_it_says_so(tmp_path: Path) -> None:
+    mailbox, strategy = Mailbox(tmp_path / "steering"), Daub(CURVES.learners, SCHEDULE)
+    mailbox.send("stop")
+    with pytest.raises(NothingMeasured, match="ended before anything was measured: stopped by hand") as raised:
+        run(strategy, TableEngine(CURVES), steering=Steering(mailbox, nobody))
+    assert raised.value.result.stopped == "stopped by hand"
+
+
 def test_stopped_by_hand_a_dropped_learner_is_not_handed_over(tmp_path: Path) -> None:
     def act(event: Event, mailbox: Mailbox, _: Strategy) -> None:
         if isinstance(event, Evaluated) and event.allocation == Allocation("fair", 40):

@@ -9,7 +9,7 @@ from pydaub.records import Failure, Measurement
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Strategy
-    from pydaub.runs.account import Result, Step
+    from pydaub.runs.result import Result, Step
 
 
 def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     _check_jobs(jobs)
     curves = Table.read(table)
     chosen = make_strategy(
-        strategy, curves.learners, _schedule(curves, first_size, ratio, sizes, full_size), parameters
+        str(strategy), curves.learners, _schedule(curves, first_size, ratio, sizes, full_size), parameters
     )
     settings = {**chosen.settings, "table": curves.fingerprint} if journal else {}
     try:

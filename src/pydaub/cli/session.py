@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pydaub.data import Prepared
     from pydaub.records import Allocation, Outcome
-    from pydaub.runs.account import Result
+    from pydaub.runs.result import Result
 
 COLUMNS_SHOWN = 60
 DEMO_ROWS = 24_000  # about a minute on two cores

@@ -7,10 +7,9 @@ is writing, and on one that ended or was killed long ago.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.curve import extended
 from pydaub.algorithm.strategies import Steerable, strategy_of
 from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch
 from pydaub.records import (
@@ -18,7 +17,6 @@ from pydaub.records import (
     Asked,
     Evaluated,
     Event,
-    Failure,
     Measurement,
     Outcome,
     Resumed,
@@ -29,6 +27,7 @@ from pydaub.records import (
     Stopped,
     Submitted,
 )
+from pydaub.runs.result import Result, Step, projected_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,15 +50,6 @@ STEERED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """An allocation that was asked for, its outcome, and the learner's bound once that was known."""
-
-    allocation: Allocation
-    outcome: Outcome
-    bound: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
     """What a learner is doing, in a word or two, and why."""
 
@@ -76,72 +66,6 @@ class Decision:
     words: str
     learner: str | None = None
     size: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a run did.
-
-    Attributes
-    ----------
-    selected
-        The selected learner. If the run stopped early, the learner with the best validation score so far; None if
-        nothing was measured or every learner failed.
-    full_size
-        The number of training rows.
-    steps
-        The allocations that were asked for, in order, with their outcomes.
-    failures
-        The learners that failed, and why.
-    wall_seconds
-        Duration of the run on the engine's clock.
-    speculated
-        Outcomes that were evaluated ahead and never asked for.
-    abandoned
-        How many evaluations were still running at the end.
-    resumed
-        How many outcomes the journal held when this process started.
-    selected_size
-        The size with which the selected learner reached its score.
-    stopped
-        Why the run ended before its strategy was done; None if it did not.
-    """
-
-    selected: str | None
-    full_size: int
-    steps: tuple[Step, ...]
-    failures: Mapping[str, Failure]
-    wall_seconds: float
-    speculated: Mapping[Allocation, Outcome] = field(default_factory=dict)
-    abandoned: int = 0
-    resumed: int = 0
-    selected_size: int | None = None
-    stopped: str | None = None
-
-    @property
-    def rows(self) -> int:
-        """Number of rows in all allocations that were asked for."""
-        return sum(step.allocation.size for step in self.steps)
-
-    @property
-    def seconds(self) -> float:
-        """Training time of all allocations that were asked for."""
-        return sum((step.outcome.seconds for step in self.steps), start=0.0)
-
-    @property
-    def valid_score(self) -> float | None:
-        """The selected learner's validation score."""
-        return None if self.measured is None else self.measured.valid_score
-
-    @property
-    def measured(self) -> Measurement | None:
-        """The measurement for which the learner was selected."""
-        if self.selected is None or self.selected_size is None:
-            return None
-        chosen = Allocation(self.selected, self.selected_size)
-        outcomes = {step.allocation: step.outcome for step in self.steps}
-        outcome = outcomes.get(chosen, self.speculated.get(chosen))
-        return outcome if isinstance(outcome, Measurement) else None
 
 
 class Account:
@@ -184,6 +108,7 @@ class Account:
         self.paused = False
         self.resumed = 0  # outcomes that the journal held when this process started
         self._best: dict[str, tuple[float, int]] = {}  # each learner's best score, and with how many rows
+        self._size: dict[str, int] = {}
         self._rows: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
         self._abandoned = 0
@@ -301,6 +226,7 @@ class Account:
         self.strategy.tell(allocation, outcome)
         name = allocation.learner
         self.steps.append(Step(allocation, outcome, self.strategy.bound(name)))
+        self._size[name] = allocation.size
         self._rows[name] = self._rows.get(name, 0) + allocation.size
         self._seconds[name] = self._seconds.get(name, 0.0) + outcome.seconds
         if isinstance(outcome, Measurement):
@@ -389,6 +315,10 @@ class Account:
         """The allocations that are being evaluated now."""
         return list(self.running) if self.held else []
 
+    def size(self, learner: str) -> int:
+        """Return the largest size that was asked for and evaluated, 0 if there is none."""
+        return self._size.get(learner, 0)
+
     def rows(self, learner: str) -> int:
         """Return the number of rows in the learner's allocations that were asked for."""
         return self._rows.get(learner, 0)
@@ -437,24 +367,3 @@ class Account:
             return asked.learner
         guesses = (allocation.learner for allocation in self.strategy.forecast())
         return next((name for name in guesses if name not in training), None)
-
-
-def projected_seconds(
-    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int
-) -> float | None:
-    """Return about how long training every learner on all rows would take; None if one was never tried.
-
-    A learner's times are extrapolated by a power of the size fitted to its measured times. A learner that failed counts
-    with the time it took until then.
-    """
-    times: dict[str, list[tuple[int, float]]] = {}
-    failed: dict[str, float] = {}
-    for allocation, outcome in outcomes:
-        if isinstance(outcome, Measurement):
-            times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
-        else:
-            failed[allocation.learner] = outcome.seconds
-    names = list(learners)
-    if not {*times, *failed} >= {*names}:
-        return None
-    return sum((failed[name] if name in failed else extended(sorted(times[name]), full_size) for name in names), 0.0)

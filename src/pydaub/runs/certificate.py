@@ -12,13 +12,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import Measurement
-from pydaub.runs.account import Step
+from pydaub.runs.result import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pydaub.records import Scores
-    from pydaub.runs.account import Account, Result
+    from pydaub.runs.account import Account
+    from pydaub.runs.result import Result
 
 LONG_ENOUGH: Final = 3  # points that a curve needs to be audited
 NAMED: Final = 8  # learners that are named in a sentence

@@ -28,7 +28,7 @@ from pydaub.records import (
     Stopped,
     Submitted,
 )
-from pydaub.runs.account import BY_HAND, Account, Result
+from pydaub.runs.account import BY_HAND, Account
 from pydaub.runs.journal import Journal
 from pydaub.runs.steering import POLL_SECONDS, Letter, Mailbox
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pydaub.engines import Engine
+    from pydaub.runs.result import Result
 
     Watch: TypeAlias = Callable[[Event, Account], None]
 
@@ -79,13 +80,6 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
     AllLearnersFailed, NothingMeasured
         Their `result` holds what was done until then.
     """
-    if not isinstance(strategy, Strategy):
-        raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
-    if not isinstance(journal, Journal | None):
-        raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
-    limit: object = time_limit
-    if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
-        raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
     account = conduct(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering)
     return account.result
 
@@ -102,6 +96,13 @@ def conduct(  # noqa: PLR0913  # as `run`
     steering: Steering | None = None,
 ) -> Account:
     """Do what `run` does and return the whole account; `started` describes a run without a journal."""
+    if not isinstance(strategy, Strategy):
+        raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
+    if not isinstance(journal, Journal | None):
+        raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
+    limit: object = time_limit
+    if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
+        raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
     begun = journal.started if journal else started or Started(strategy.settings)
     account = Account(strategy, begun.settings, begun.versions, held=True)
     return _Loop(account, engine, journal, watch, steering).run(known or {}, time_limit)

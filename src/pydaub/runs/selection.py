@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
     from pydaub.records import Outcome
-    from pydaub.runs.account import Account, Result
+    from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
     from pydaub.runs.loop import Watch
+    from pydaub.runs.result import Result
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def lines(account: Account) -> list[Line]:
     failures = strategy.failures
     found = []
     for name, standing in account.standings().items():
-        size = (strategy.curve(name).sizes[-1:] or (0,))[0]
+        size = account.size(name)
         if leader and name == leader.learner and account.state not in ("running", "paused"):
             size = leader.size
         measured = outcomes.get(Allocation(name, size)) if size else None

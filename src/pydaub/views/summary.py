@@ -9,7 +9,8 @@ from pydaub.records import Failure, Steered
 
 if TYPE_CHECKING:
     from pydaub.records import Evaluated
-    from pydaub.runs.account import Account, Result
+    from pydaub.runs.account import Account
+    from pydaub.runs.result import Result
 
 FOR_MEMORY = (
     "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"

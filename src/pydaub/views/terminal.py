@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from pydaub.engines import Table
     from pydaub.records import Event
-    from pydaub.runs.account import Account, Result
+    from pydaub.runs.account import Account
+    from pydaub.runs.result import Result
     from pydaub.views.standings import Line
 
 MOST_SHOWN: Final = 40  # learners in a table

@@ -122,7 +122,7 @@ def test_a_bound_that_gives_no_number_is_refused_and_loses_nothing() -> None:
 def test_a_bound_must_be_callable() -> None:
     nonsense: Any = "paper"
     for kind in (Daub, Elimination):
-        with pytest.raises(InputError, match=r"`bound` must be called with a curve and the full size, got 'paper'"):
+        with pytest.raises(InputError, match=r"`bound` must be one of slope, line, or a callable, got 'paper'"):
             kind(["a"], Schedule.geometric(10_000), bound=nonsense)
     with pytest.raises(InputError, match=r"`bound` must be called with"):
         NonIncreasing(nonsense)
@@ -137,7 +137,11 @@ def named_bound(_curve: Curve, _full_size: int) -> float:
 def test_settings_name_a_bound_alike_in_every_process() -> None:
     settings = Daub(["a"], Schedule.geometric(1000, 10, 2), bound=named_bound).settings
     assert settings["bound"].endswith("test_daub.named_bound")
-    assert Daub(["a"], Schedule((1, 2))).settings["bound"] == "SlopeBound(points=3, train_cap=True)"
+    plain = Daub(["a"], Schedule((1, 2)))
+    assert plain.settings["bound"] == "slope"
+    assert Daub(["a"], Schedule((1, 2)), SlopeBound()).settings == plain.settings, "the same bound by another name"
+    falling = Daub(["a"], Schedule((1, 2)), NonIncreasing(SlopeBound(2, train_cap=False))).settings
+    assert (falling["bound"], falling["train_bound"], falling["non_increasing_bound"]) == ("line", False, True)
 
 
 def test_it_suspends_and_comes_back() -> None:

@@ -472,7 +472,7 @@ def test_a_run_uses_the_folder_without_copying_it(tmp_path: Path) -> None:
     table(500).to_parquet(path)
     made = call("prepare", path, "--target", "label", "--out", out, "--memory", "4GB")
     assert made.code == 0, made.err
-    assert "Run it: pydaub run" in made.out
+    assert "Next: pydaub run" in made.out
     assert "gather: 100 %" in made.err
     done = call("run", out, "--learners", "naive-bayes-gaussian", "--out", run, "--jobs", 1, "--json", "--quiet")
     assert done.code == 0, done.err

@@ -1,0 +1,110 @@
+"""What a run did, as a value; and what training everything would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydaub.algorithm.curve import extended
+from pydaub.records import Allocation, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydaub.records import Failure, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An allocation that was asked for, its outcome, and the learner's bound once that was known."""
+
+    allocation: Allocation
+    outcome: Outcome
+    bound: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run did.
+
+    Attributes
+    ----------
+    selected
+        The selected learner. If the run stopped early, the learner with the best validation score so far; None if
+        nothing was measured or every learner failed.
+    full_size
+        The number of training rows.
+    steps
+        The allocations that were asked for, in order, with their outcomes.
+    failures
+        The learners that failed, and why.
+    wall_seconds
+        Duration of the run on the engine's clock.
+    speculated
+        Outcomes that were evaluated ahead and never asked for.
+    abandoned
+        How many evaluations were still running at the end.
+    resumed
+        How many outcomes the journal held when this process started.
+    selected_size
+        The size with which the selected learner reached its score.
+    stopped
+        Why the run ended before its strategy was done; None if it did not.
+    """
+
+    selected: str | None
+    full_size: int
+    steps: tuple[Step, ...]
+    failures: Mapping[str, Failure]
+    wall_seconds: float
+    speculated: Mapping[Allocation, Outcome] = field(default_factory=dict)
+    abandoned: int = 0
+    resumed: int = 0
+    selected_size: int | None = None
+    stopped: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in all allocations that were asked for."""
+        return sum(step.allocation.size for step in self.steps)
+
+    @property
+    def seconds(self) -> float:
+        """Training time of all allocations that were asked for."""
+        return sum((step.outcome.seconds for step in self.steps), start=0.0)
+
+    @property
+    def valid_score(self) -> float | None:
+        """The selected learner's validation score."""
+        return None if self.measured is None else self.measured.valid_score
+
+    @property
+    def measured(self) -> Measurement | None:
+        """The measurement for which the learner was selected."""
+        if self.selected is None or self.selected_size is None:
+            return None
+        chosen = Allocation(self.selected, self.selected_size)
+        outcomes = {step.allocation: step.outcome for step in self.steps}
+        outcome = outcomes.get(chosen, self.speculated.get(chosen))
+        return outcome if isinstance(outcome, Measurement) else None
+
+
+def projected_seconds(
+    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int
+) -> float | None:
+    """Return about how long training every learner on all rows would take; None if one was never tried.
+
+    A learner's times are extrapolated by a power of the size fitted to its measured times. A learner that failed counts
+    with the time it took until then.
+    """
+    times: dict[str, list[tuple[int, float]]] = {}
+    failed: dict[str, float] = {}
+    for allocation, outcome in outcomes:
+        if isinstance(outcome, Measurement):
+            times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
+        else:
+            failed[allocation.learner] = outcome.seconds
+    names = list(learners)
+    if not {*times, *failed} >= {*names}:
+        return None
+    return sum((failed[name] if name in failed else extended(sorted(times[name]), full_size) for name in names), 0.0)
