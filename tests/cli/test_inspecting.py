@@ -201,7 +201,7 @@ def test_saved_learners_that_are_not_as_usual(finished: Finished, copied: Path) 
     (copied / "model.pkl").write_bytes(pickle.dumps(NoProbabilities()))
     done = call("predict", copied, finished.data)
     assert rows_of(done.out)[0] == {"prediction": "yes"}
-    assert "model.pkl is a pickle: loading it runs code from the file, so open it only where you trust" in done.err
+    assert "model.pkl is a pickle: loading it runs code from the file, so load it only if you trust" in done.err
     assert "`--proba` must go with a learner that gives probabilities" in refused(
         "predict", copied, finished.data, "--proba"
     )

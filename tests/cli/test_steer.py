@@ -1,4 +1,4 @@
-"""Steering real runs: processes that hang, are dropped, and go on."""
+"""Steering real runs, with a learner that hangs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ learners = {{"bayes": GaussianNB(), "stuck": faulty.Gated({gate!r}, {pids!r}), "
 
 @pytest.fixture
 def learners(tmp_path: Path) -> Path:
-    """Three learners, of which one hangs until there is a file."""
+    """Return a file with three learners, one of which hangs until the file `gate` exists."""
     path = tmp_path / "mine.py"
     tests = str(Path(__file__).parents[1])
     path.write_text(LEARNERS.format(tests=tests, gate=str(tmp_path / "gate"), pids=str(tmp_path / "pids")))
@@ -35,18 +35,18 @@ def pids(folder: Path) -> set[int]:
 
 
 @pytest.mark.slow("processes")
-def test_a_learner_that_hangs_is_dropped_brought_back_and_the_run_goes_on(learners: Path, tmp_path: Path) -> None:
+def test_a_learner_that_hangs_can_be_dropped_and_restored(learners: Path, tmp_path: Path) -> None:
     data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
     options = ["--target", "label", "--learners", learners, "--out", folder, "--jobs", "1", "--quiet"]
     with started("run", data, *options) as process:
         wait_until(lambda: pids(tmp_path))
         done = call("steer", folder, "drop", "stuck")
         assert (done.code, done.err) == (0, "")
-        assert "stuck is out of the race" in done.out
+        assert "Dropped stuck." in done.out
         wait_until(lambda: not alive(pids(tmp_path)))
         assert "which was dropped" in refused("steer", folder, "boost", "stuck")
         (tmp_path / "gate").touch()
-        call("steer", folder, "restore", "stuck")  # unless the others have already ended it
+        call("steer", folder, "restore", "stuck")  # refused if the run has ended meanwhile
         assert process.wait() == 0, process.stderr
     events = read(folder / "journal.jsonl")
     commands = [(event.command, event.learner) for event in events if isinstance(event, Steered)]
@@ -57,26 +57,28 @@ def test_a_learner_that_hangs_is_dropped_brought_back_and_the_run_goes_on(learne
     assert resumed.code == 0, resumed.err
 
 
-def test_paused_nothing_begins_and_stopped_the_best_so_far_is_there(learners: Path, tmp_path: Path) -> None:
+def test_a_paused_run_starts_nothing_and_a_stopped_run_has_a_best_learner(learners: Path, tmp_path: Path) -> None:
     data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
     options = ["--target", "label", "--learners", learners, "--out", folder, "--jobs", "1", "--quiet"]
     with started("run", data, *options) as process:
         wait_until(lambda: pids(tmp_path))
         assert "Paused" in call("steer", folder, "pause").out
-        assert "is paused already" in refused("steer", folder, "pause")
+        assert "The run is paused already." in refused("steer", folder, "pause")
         before = len([event for event in read(folder / "journal.jsonl") if isinstance(event, Submitted)])
-        (tmp_path / "gate").touch()  # what is running ends
+        (tmp_path / "gate").touch()  # lets the running evaluation finish
         wait_until(lambda: _evaluated(folder) == before)
-        assert "has joined the race" in call("steer", folder, "add", "knn-5").out
+        assert "Added knn-5" in call("steer", folder, "add", "knn-5").out
         assert "got 'knn-5'" in refused("steer", folder, "add", "knn-5")
-        assert "portfolios sklearn, weka or streaming, got" in refused("steer", folder, "add", str(learners))
+        assert "must be in a portfolio (sklearn, weka, streaming), got" in refused(
+            "steer", folder, "add", str(learners)
+        )
         assert _evaluated(folder) == before
-        assert "Going on" in call("steer", folder, "resume").out
+        assert "Resumed." in call("steer", folder, "resume").out
         wait_until(lambda: _evaluated(folder) > before)
         stopped = call("steer", folder, "stop")
         assert process.wait() == 0
         assert "Stopped" in stopped.out or "must be a run that is going on" in stopped.err, (
-            "it may have ended just before"
+            "the run may have ended just before"
         )
     shown = call("show", folder)
     assert "best so far" in shown.out or "Selected" in shown.out
@@ -86,9 +88,9 @@ def test_paused_nothing_begins_and_stopped_the_best_so_far_is_there(learners: Pa
     assert "knn-5" in call("show", folder).out
 
 
-def test_nonsense_is_refused(tmp_path: Path) -> None:
+def test_bad_arguments_are_refused(tmp_path: Path) -> None:
     assert "must be the folder of a run, got one without a journal." in refused("steer", tmp_path, "pause")
-    assert "must be the folder of a run, got no journal." in refused("steer", tmp_path / "nowhere", "pause")
+    assert "must be the folder of a run, got no folder." in refused("steer", tmp_path / "nowhere", "pause")
     assert call("steer", tmp_path, "dance").code == 2
     assert call("steer").code == 2
 

@@ -20,7 +20,7 @@ def test_amounts_of_memory(amount: int, unit: str) -> None:
     assert memory(f"{amount}{unit.lower()}", "--learner-memory") == amount * BYTES[unit]
 
 
-def test_fractions_and_nothing() -> None:
+def test_fractions_abbreviations_and_none() -> None:
     assert seconds(".5h", "--time-limit") == 1800
     assert seconds("1.5", "--time-limit") == 1.5
     assert seconds("2min", "--time-limit") == seconds("2.m", "--time-limit") == 120
@@ -33,30 +33,32 @@ def test_fractions_and_nothing() -> None:
 @pytest.mark.parametrize(
     "text", ["", "s", "5x", "-5", "+5", "1e3", "inf", "nan", "1_000", "5 5s", "1,5m", "five", "5s5", "\n", "5\0s"]
 )
-def test_what_is_no_time(text: str) -> None:
+def test_bad_times_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="`--time-limit` must be a time such as 90s, 10m or 2h, got "):
         seconds(text, "--time-limit")
 
 
 @pytest.mark.parametrize("text", ["", "500", "5XB", "-1GB", "GB", "infGB", "1e3MB", "5 M B"])
-def test_what_is_no_memory(text: str) -> None:
+def test_bad_amounts_of_memory_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="`--learner-memory` must be an amount with a unit, such as 500MB or 2GB, got"):
         memory(text, "--learner-memory")
 
 
 @pytest.mark.parametrize("text", ["0", "0s", "0.0h", "." + "0" * 400 + "1", "9" * 400])
-def test_a_time_of_nothing_or_without_end(text: str) -> None:
-    with pytest.raises(InputError, match=r"`--learner-timeout` must be more than 0, got .*Leave it out for no limit"):
+def test_times_must_be_positive_and_finite(text: str) -> None:
+    with pytest.raises(
+        InputError, match=r"`--learner-timeout` must be more than 0, got .*Leave it out for the default"
+    ):
         seconds(text, "--learner-timeout")
 
 
-def test_a_limit_of_no_memory() -> None:
+def test_memory_must_be_positive() -> None:
     with pytest.raises(InputError, match="`--learner-memory` must be more than 0, got '0MB'"):
         memory("0MB", "--learner-memory")
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text().filter(lambda kind: "=" not in kind)))
-def test_pairs_are_split_at_the_last_sign(kinds: dict[str, str]) -> None:
+def test_pairs_are_split_at_the_last_equals_sign(kinds: dict[str, str]) -> None:
     assert pairs([f"{name}={kind}" for name, kind in kinds.items()]) == kinds
 
 

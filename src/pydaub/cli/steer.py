@@ -1,4 +1,4 @@
-"""`pydaub steer`: a person's word in a run that is going on."""
+"""`pydaub steer`: send a command to a run that is going on."""
 
 from __future__ import annotations
 
@@ -15,45 +15,46 @@ from pydaub.runs.journal import JOURNAL, is_held, read
 from pydaub.runs.steering import STEERING, Mailbox
 from pydaub.views.terminal import console, print_lines
 
-Command = StrEnum("Command", [(name, name) for name in COMMANDS])  # type: ignore[misc]  # one list for all
+Command = StrEnum("Command", [(name, name) for name in COMMANDS])  # type: ignore[misc]  # mypy wants a literal list
 
 PATIENCE: Final = 10.0  # seconds to wait for the run's answer
 DONE: Final = {
-    "pause": "Paused: what is running ends, and nothing new begins. `pydaub steer {run} resume` goes on.",
-    "resume": "Going on.",
-    "stop": "Stopped: the best so far is handed over. `pydaub resume {run}` goes on after all.",
-    "drop": "{learner} is out of the race. `pydaub steer {run} restore {learner}` brings it back.",
-    "restore": "{learner} is back in the race.",
-    "boost": "{learner} gets its next size before all others.",
-    "add": "{learner} has joined the race.",
+    "pause": "Paused. Evaluations that are running finish; nothing new starts. `pydaub steer {run} resume` continues.",
+    "resume": "Resumed.",
+    "stop": "Stopped with the best learner so far. `pydaub resume {run}` continues the run.",
+    "drop": "Dropped {learner}. `pydaub steer {run} restore {learner}` brings it back.",
+    "restore": "Restored {learner}.",
+    "boost": "Boosted {learner}: its next size comes before all others.",
+    "add": "Added {learner}; it starts with the first size.",
 }
 
 
 @app.command()
 def steer(
-    folder: Annotated[Path, typer.Argument(help="The folder of a run that is going on.")],
-    command: Annotated[Command, typer.Argument(help="What it should do.")],
-    learner: Annotated[str | None, typer.Argument(help="Which learner to drop, restore, boost or add.")] = None,
+    folder: Annotated[Path, typer.Argument(help="Folder of a run that is going on.")],
+    command: Annotated[Command, typer.Argument(help="What the run should do.")],
+    learner: Annotated[str | None, typer.Argument(help="The learner to drop, restore, boost or add.")] = None,
 ) -> None:
-    """Pause, resume or stop a run that is going on; drop a learner, restore, boost or add one.
+    """Pause, resume or stop a run that is going on; drop, restore, boost or add a learner.
 
-    A dropped learner's training is ended at once. Each command is in the journal: what was dropped, restored, boosted
-    or added stays so when the run is resumed later, while a pause ends with the process. Without the run's consent
-    nothing changes: it answers, or says why not.
+    The run answers that it has carried out the command, or why it cannot. Dropping a learner also stops its training.
+    Commands are journalled, so a run that is killed and resumed keeps them; only a pause ends with the process.
     """
     journal = folder / JOURNAL
     if not journal.is_file():
         raise InputError(
-            f"{folder} must be the folder of a run, got {'one without a' if folder.is_dir() else 'no'} journal."
+            f"{folder} must be the folder of a run, got {'one without a journal' if folder.is_dir() else 'no folder'}."
         )
     if not is_held(journal):
         if any(isinstance(event, Selected) for event in read(journal)):
             raise InputError(f"{folder} must be a run that is going on, got one that has finished.")
-        raise InputError(f"{folder} must be a run that is going on, got one that is not. Go on: pydaub resume {folder}")
+        raise InputError(
+            f"{folder} must be a run that is going on, got one that is not. `pydaub resume {folder}` continues it."
+        )
     mailbox = Mailbox(folder / STEERING)
     key = mailbox.send(command.value, learner)
     if mailbox.answer_to(key, PATIENCE):
         said = DONE[command.value].format(run=folder, learner=learner)
     else:
-        said = f"The run has not answered within {PATIENCE:.0f} s; it will do so when it next looks."
+        said = f"The run has not answered within {PATIENCE:.0f} s. It carries out the command as soon as it is free."
     print_lines(console(), [said])

@@ -1,4 +1,4 @@
-"""Times, amounts of memory and pairs as people write them."""
+"""Parse times, amounts of memory and column=kind pairs from the command line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydaub.errors import InputError
 SECONDS: Final = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 DECIMAL: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BINARY: Final = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-BYTES: Final = {**DECIMAL, **BINARY, **{unit[0]: size for unit, size in DECIMAL.items()}}  # K for KB
+BYTES: Final = {**DECIMAL, **BINARY, **{unit[0]: size for unit, size in DECIMAL.items()}}  # K is short for KB
 
 
 def seconds(text: str | None, option: str) -> float | None:
-    """Return 90, 90s, 1.5m or 2h in seconds.
+    """Parse a time such as 90, 90s, 1.5m or 2h into seconds.
 
     >>> seconds("1.5m", "--time-limit")
     90.0
@@ -23,7 +23,7 @@ def seconds(text: str | None, option: str) -> float | None:
 
 
 def memory(text: str | None, option: str) -> int | None:
-    """Return 500MB or 2GB in bytes.
+    """Parse an amount of memory such as 500MB or 2GB into bytes.
 
     >>> memory("2GB", "--learner-memory")
     2000000000
@@ -32,7 +32,7 @@ def memory(text: str | None, option: str) -> int | None:
 
 
 def pairs(texts: list[str]) -> dict[str, str]:
-    """Return what was written as column=kind.
+    """Parse column=kind pairs; a column name may contain an equals sign.
 
     >>> pairs(["zip=categorical"])
     {'zip': 'categorical'}
@@ -53,5 +53,5 @@ def _amount(text: str, units: dict[str, int], option: str, form: str) -> float:
         raise InputError(f"`{option}` must be {form}, got {text!r}.")
     amount = float(match[1]) * units[unit]
     if not 0 < amount < float("inf"):
-        raise InputError(f"`{option}` must be more than 0, got {text!r}. Leave it out for no limit of your own.")
+        raise InputError(f"`{option}` must be more than 0, got {text!r}. Leave it out for the default.")
     return amount
