@@ -28,13 +28,13 @@ test-slow: $(READY) weka browser  ## the tests that are slow by nature, with mor
 	  (set -x; $(BIN)/pytest --slow $$kinds --hypothesis-profile thorough -n $$workers --dist worksteal $(PYTEST_ARGS)) || status=1; \
 	done; exit $$status
 
-# Newer versions of a dependency's own dependencies may warn about how old it is. Ray and WEKA are left out; pyarrow 17
-# installs a package named `benchmarks`, which hides ours.
+# Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out. Polars is
+# one that the lowest scikit-learn knows: Polars 2 needs scikit-learn 1.9.
 LOWEST := .venv-lowest/bin/python
 test-lowest:  ## the tests with the lowest versions that pyproject.toml allows (needs uv)
 	uv venv -q --clear --python $(PYTHON) .venv-lowest
 	uv pip install -q --python $(LOWEST) --resolution lowest-direct -r pyproject.toml --extra boost --extra dashboard --extra plot --extra rules \
-	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|polars|pytest|pytest-xdist)==[^ ]*' requirements.lock)
+	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|pytest|pytest-xdist)==[^ ]*' requirements.lock) polars==1.30.0
 	uv pip install -q --python $(LOWEST) --no-deps --no-build-isolation -e .
 	$(LOWEST) -m pytest -n auto -o filterwarnings=default --disable-warnings --doctest-ignore-import-errors --ignore tests/learners/weka --ignore tests/lcdb $(PYTEST_ARGS)
 

@@ -134,10 +134,11 @@ def test_the_readmes_figures_are_those_of_the_pages_that_it_names() -> None:
             assert f"| {speed_up} | {loss} |" in recorded, row
 
 
-def test_the_lock_is_exact_and_names_no_registry() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize(("file", "extra"), [("requirements.lock", "dev"), ("requirements-demo.lock", "build")])
+def test_the_locks_are_exact_and_name_no_registry(file: str, extra: str) -> None:
+    lock = (ROOT / file).read_text()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    wanted = [*project["dependencies"], *project["optional-dependencies"][extra]]
     for requirement in wanted:
         if requirement.startswith("pydaub["):
             continue  # its own extras, which are in the lock like the rest
