@@ -37,7 +37,7 @@ def test_a_run_selects_a_learner_that_predicts(data: Path, tmp_path: Path) -> No
     assert (predicted.code, predicted.err) == (0, "")
     answers = pd.read_csv(out)
     assert (answers["prediction"] == pd.read_csv(data)["label"]).mean() > 0.6
-    versions = json.loads((folder / "journal.jsonl").open().readline())["versions"]
+    versions = json.loads((folder / "journal.jsonl").read_text().splitlines()[0])["versions"]
     assert versions["jpype1"]
     assert versions["weka"].startswith("3.")
 
@@ -107,11 +107,11 @@ def test_a_run_uses_and_remembers_the_jar_that_the_user_names(data: Path, tmp_pa
     asked = ("run", data, "--target", "label", "--learners", some, "--weka-jar", jar, "--jobs", 2, "--out", folder)
     done = apart(*asked, "--time-limit", "0.1s")
     assert "Left out: weka-rbf-network, weka-dtnb," in done.err
-    assert json.loads((folder / "journal.jsonl").open().readline())["versions"]["weka"].startswith("3.9")
+    assert json.loads((folder / "journal.jsonl").read_text().splitlines()[0])["versions"]["weka"].startswith("3.9")
     if Path(DEBIAN).exists():
         another = apart("resume", folder, "--weka-jar", DEBIAN)
         assert another.code == 2
-        assert "must go on with the WEKA that it was begun with, 3.9" in another.err
+        assert "must be continued with the WEKA that it was started with, 3.9" in another.err
     resumed = apart("resume", folder, "--json", "--quiet").json  # the jar is not named again
     assert resumed["failures"] == []
     assert resumed["selected"].startswith("weka-")
