@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import pkgutil
 import subprocess
 import sys
@@ -31,3 +32,17 @@ def test_the_search_is_imported_when_it_is_used() -> None:
     assert DaubSearch is defined
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         pydaub.nonsense  # noqa: B018  # that is the point
+
+
+@pytest.mark.parametrize("name", pydaub.__all__)
+def test_public_docstrings_name_every_parameter(name: str) -> None:
+    value = getattr(pydaub, name)
+    if not callable(value):
+        return
+    described = inspect.getdoc(value) or ""
+    assert described
+    plain = getattr(value, "_is_protocol", False) or (inspect.isclass(value) and "__init__" not in vars(value))
+    given = [] if plain else list(inspect.signature(value).parameters)
+    assert [each for each in given if each not in described and each not in {"args", "kwargs"}] == []
+    if len(given) > 3:
+        assert "Parameters\n" in described or "Attributes\n" in described, "numpydoc"

@@ -90,7 +90,7 @@ class AllLearnersFailed(PydaubError, ValueError):
 
 
 class NothingMeasured(PydaubError):
-    """The run stopped before any learner had been measured. `result` is what it did until then."""
+    """The run stopped, for this `reason`, before anything was measured. `result` is what it did until then."""
 
     def __init__(self, reason: str = TIME_LIMIT, result: Any = None) -> None:  # noqa: ANN401  # a `Result`, of a higher room
         self.reason, self.result = reason, result

@@ -24,7 +24,15 @@ FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Train `learner` on the first `size` rows of the training data. Says what to evaluate, not how."""
+    """What to evaluate: a learner on a sample of the training data.
+
+    Parameters
+    ----------
+    learner
+        The learner's name.
+    size
+        Train on the first `size` rows.
+    """
 
     learner: str
     size: int
@@ -81,7 +89,17 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an allocation gave no measurement; `kind` is one of error, timeout, memory, crash."""
+    """Why an allocation gave no measurement.
+
+    Parameters
+    ----------
+    kind
+        One of error, timeout, memory, crash.
+    message
+        What went wrong, in one line.
+    seconds
+        How long the evaluation took until then.
+    """
 
     kind: str
     message: str
@@ -168,7 +186,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """An outcome came in, `clock` seconds after the run began."""
+    """The outcome of an allocation came in, `clock` seconds after the run began."""
 
     allocation: Allocation
     outcome: Outcome
@@ -185,7 +203,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The run ended before its strategy was done; it can be resumed."""
+    """The run ended before its strategy was done, for this reason and at this `clock`; it can be resumed."""
 
     reason: str
     clock: float
@@ -193,14 +211,14 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """Another process took the run up again; whatever the earlier one was evaluating is lost."""
+    """Another process continued the run at this `clock`; whatever the earlier one was evaluating is lost."""
 
     clock: float
 
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """A person's command was carried out. `learner` is None for commands about the whole run."""
+    """A person's command was carried out at this `clock`. `learner` is None for commands about the whole run."""
 
     command: str
     learner: str | None

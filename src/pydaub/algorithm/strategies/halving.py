@@ -16,6 +16,11 @@ class Halving(Rounds):
 
     So every round costs about as many rows as the previous one (Jamieson and Talwalkar, 2016). The schedule's ratio is
     known elsewhere as eta or factor; 3 is the usual value. Numbers of learners are rounded up.
+
+    Parameters
+    ----------
+    learners, schedule
+        As for `Strategy`.
     """
 
     def _cut(self, measured: Ranking) -> tuple[int, float]:

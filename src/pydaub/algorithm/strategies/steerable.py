@@ -27,6 +27,11 @@ class Steerable(Strategy):
 
     What is asked depends only on what was told and steered before, in that order. A subclass says how a learner enters
     the ranking and leaves it (`_enter`, `_leave`) and how a finished race is reopened (`_reopen`).
+
+    Parameters
+    ----------
+    learners, schedule
+        As for `Strategy`.
     """
 
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:

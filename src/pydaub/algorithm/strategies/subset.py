@@ -15,6 +15,11 @@ class Subset(Rounds):
     """Every learner gets the schedule's first size; the best validation score there gets all rows and wins.
 
     Cheap, and arbitrarily wrong where curves cross after that size.
+
+    Parameters
+    ----------
+    learners, schedule
+        As for `Strategy`.
     """
 
     @staticmethod
