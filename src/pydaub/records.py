@@ -19,6 +19,7 @@ T = TypeVar("T")
 LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
 COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "add")
 VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
+VALIDATION_ROWS: Final = 100_000  # at most, of data larger than memory: a score is then precise to a third of a percent
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
 
 

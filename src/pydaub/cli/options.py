@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
 from pydaub.algorithm.strategies import DEFAULT as DEFAULT_NAME
 from pydaub.algorithm.strategies import PARAMETERS, STRATEGIES, strategies_with
+from pydaub.engines.limits import MEMORY_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +31,10 @@ Learners = Annotated[
     ),
 ]
 Strategy = Annotated[StrategyName, typer.Option(help="Which strategy decides who gets data next.")]
-FirstSize = Annotated[int | None, typer.Option(help="Rows of the first sample.  [default: 500, or fewer]")]
-Ratio = Annotated[str | None, typer.Option(help="Growth of the samples.  [default: 1.5]")]
+FirstSize = Annotated[
+    int | None, typer.Option(help=f"Rows of the first sample.  [default: {PAPER_FIRST_SIZE}, or fewer]")
+]
+Ratio = Annotated[str | None, typer.Option(help=f"Growth of the samples.  [default: {PAPER_RATIO}]")]
 Sizes = Annotated[
     str | None, typer.Option(help="A list of sizes instead, such as 500,1000,1500, or 'paper' for the paper's.")
 ]
@@ -51,7 +55,8 @@ TimeLimit = Annotated[
 ]
 Timeout = Annotated[str | None, typer.Option(help="Time limit for one training of one learner: 90, 90s, 10m.")]
 Memory = Annotated[
-    str | None, typer.Option(help="Memory limit for one learner: 500MB, 2GB.  [default: its share of 80 %]")
+    str | None,
+    typer.Option(help=f"Memory limit for one learner: 500MB, 2GB.  [default: its share of {MEMORY_SHARE:.0%}]"),
 ]
 WekaJar = Annotated[
     str | None, typer.Option(help="WEKA's jar, for the portfolio weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")

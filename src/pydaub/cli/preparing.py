@@ -14,7 +14,7 @@ from pydaub.cli.options import Drop, Encoding, Fraction, Kind, Quiet, Seed, Task
 from pydaub.cli.units import memory as bytes_of
 from pydaub.cli.units import pairs
 from pydaub.errors import InputError
-from pydaub.records import VALIDATION_FRACTION
+from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
 TOLD_SECONDS = 1.0  # between two progress messages
 
@@ -27,7 +27,7 @@ def prepare(  # noqa: PLR0913  # a command line may have many options
     out: Annotated[Path, typer.Option(help="Folder for the prepared data, which `pydaub run` takes as data.")],
     memory: Annotated[str, typer.Option(help="Memory to use at most, all in all: 500MB, 8GB.")] = "2GB",
     validation_fraction: Fraction = VALIDATION_FRACTION,
-    validation_rows: Annotated[int, typer.Option(help="Number of rows to validate on at most.")] = 100_000,
+    validation_rows: Annotated[int, typer.Option(help="Number of rows to validate on at most.")] = VALIDATION_ROWS,
     drop: Drop = None,
     kind: Kind = None,
     task: TaskKind = None,

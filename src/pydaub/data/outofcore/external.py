@@ -36,7 +36,7 @@ from pydaub.data.outofcore.survey import Survey, survey
 from pydaub.data.prepared import FORMAT, Prepared, write_whole
 from pydaub.data.split import Split
 from pydaub.errors import InputError
-from pydaub.records import VALIDATION_FRACTION, whole
+from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 LEAST_MEMORY: Final = 64 << 20  # bytes to work with
 BLOCK_SHARE: Final = 1 / 24  # of the memory: several copies of a block exist while it is processed
-VALIDATION_ROWS: Final = 100_000  # at most by default: the score is then precise to a third of a per cent
 SAME_MEMORY: Final = 0.1  # relative difference up to which a run is resumed with its first memory limit
 LOCK, SURVEY = "lock", "survey.json"
 
