@@ -39,7 +39,7 @@ test-lowest:  ## the tests with the lowest versions that pyproject.toml allows (
 	$(LOWEST) -m pytest -n auto -o filterwarnings=default --disable-warnings --doctest-ignore-import-errors --ignore tests/learners/weka --ignore tests/lcdb $(PYTEST_ARGS)
 
 coverage: $(READY) weka browser  ## the lines that `make test` does not run
-	$(BIN)/pytest -n auto --cov $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto --dist worksteal --cov=src --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 # Java and WEKA, which its tests need. Only root installs them unasked: on a person's machine, or where it fails, those
 # tests are skipped and say what to do.
