@@ -277,7 +277,7 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
     assert "learners that read the sample in blocks: --learners sklearn,streaming" in done.out
     assert "fails with 125 rows failed: error (RuntimeError: no luck)" in done.err
     assert "Nothing is claimed about the 5 learners that failed." in done.out
-    assert "It is a pickle, since it cannot be saved otherwise (" in done.out
+    assert "It was saved as a pickle because skops could not save it (" in done.out
     for text in (done.out, done.err, call("show", folder).out):
         assert "\x1b" not in text
         assert "[red]\\x1b[31mtwo\\nlines[/red]" in text
