@@ -18,15 +18,19 @@ demo: $(if $(wildcard $(READY)),$(READY),$(CORE))  ## the paper's parity problem
 test: $(READY) weka browser  ## every test that is not slow by nature, doctests and documentation included
 	$(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
-# Ray and a JVM crash in one process, and tests that limit memory should not share the machine's memory with others, so
-# each of these kinds has a pytest of its own.
-SLOW := weka,browser,processes,random memory ray
-
+# Ray and a JVM crash in one process, and tests that limit memory need a process of their own, so these two kinds run
+# apart, beside the others. Their output follows at the end.
+SLOW := $(BIN)/pytest --hypothesis-profile thorough --dist worksteal
 test-slow: $(READY) weka browser  ## the tests that are slow by nature, with more random cases; KIND=ray for one kind
-	@status=0; for kinds in $(or $(KIND),$(SLOW)); do \
-	  case $$kinds in ray|memory) workers=0;; *) workers=auto;; esac; \
-	  (set -x; $(BIN)/pytest --slow $$kinds --hypothesis-profile thorough -n $$workers --dist worksteal $(PYTEST_ARGS)) || status=1; \
-	done; exit $$status
+	@if [ -n "$(KIND)" ]; then \
+	  set -x; $(SLOW) --slow $(KIND) -n $(if $(filter ray memory,$(KIND)),0,auto) $(PYTEST_ARGS); \
+	else \
+	  mkdir -p build; status=0; \
+	  ( failed=0; for kind in memory ray; do $(SLOW) --slow $$kind -n 0 $(PYTEST_ARGS) || failed=1; done; exit $$failed ) \
+	    >build/slow.log 2>&1 & apart=$$!; \
+	  $(SLOW) --slow weka,browser,processes,random -n auto $(PYTEST_ARGS) || status=1; \
+	  wait $$apart || status=1; cat build/slow.log; exit $$status; \
+	fi
 
 # Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out. Polars is
 # one that the lowest scikit-learn knows: Polars 2 needs scikit-learn 1.9.
