@@ -26,10 +26,10 @@ test-slow: $(READY) weka browser  ## the tests that are slow by nature, with mor
 	  set -x; $(SLOW) --slow $(KIND) -n $(if $(filter ray memory,$(KIND)),0,auto) $(PYTEST_ARGS); \
 	else \
 	  mkdir -p build; status=0; \
-	  ( failed=0; for kind in memory ray; do $(SLOW) --slow $$kind -n 0 $(PYTEST_ARGS) || failed=1; done; exit $$failed ) \
-	    >build/slow.log 2>&1 & apart=$$!; \
+	  $(SLOW) --slow ray -n 0 $(PYTEST_ARGS) >build/ray.log 2>&1 & ray=$$!; \
+	  $(SLOW) --slow memory -n 0 $(PYTEST_ARGS) >build/memory.log 2>&1 & memory=$$!; \
 	  $(SLOW) --slow weka,browser,processes,random -n auto $(PYTEST_ARGS) || status=1; \
-	  wait $$apart || status=1; cat build/slow.log; exit $$status; \
+	  wait $$memory || status=1; wait $$ray || status=1; cat build/memory.log build/ray.log; exit $$status; \
 	fi
 
 # Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out. Polars is

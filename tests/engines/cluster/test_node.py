@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +85,23 @@ def test_a_worker_away_from_the_run_fetches_the_rows_once_and_returns_the_files_
     assert not list((copy_of("run") / "fitted").iterdir()), "the fitted learner is sent back"
     bench.unpack(answer["files"])
     assert bench.fitted(allocation, outcome.valid_score) is not None
+
+
+def test_workers_that_settle_at_once_unpack_once_and_all_go_on(tmp_path: Path) -> None:
+    """Each holds its share of the copy for life, so none may wait for the others to let go of it."""
+    unpacked: list[str] = []
+
+    def slowly(reference: str) -> bytes:
+        unpacked.append(reference)
+        time.sleep(0.3)
+        return reference.encode()
+
+    crate = Crate("busy", str(tmp_path), {"task.pkl": ["rows"]}, (), (), {}, slowly)
+    workers = [threading.Thread(target=crate.settle, daemon=True) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(20)
+    assert not any(worker.is_alive() for worker in workers)
+    assert unpacked == ["rows"]
+    assert (copy_of("busy") / "task.pkl").read_text() == "rows"

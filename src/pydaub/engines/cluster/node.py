@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 IDENTITY: Final = "identity"  # a file by which a node recognises the run's own folder
 WHOLE: Final = "whole"  # a file that marks a complete copy
 LOCK: Final = "lock"
+UNPACKING: Final = "unpacking"  # a file that is locked by the process that unpacks
 PREFIX: Final = "pydaub-node-"
 ALIKE: Final = ("pydaub", "scikit-learn", "numpy")  # must have the same versions everywhere, or scores could differ
 LOOK_SECONDS: Final = 0.2  # how often a worker checks whether its evaluation was cancelled
@@ -71,11 +72,12 @@ class Crate:
         sweep(besides=folder)
         held = _held(folder)
         try:
-            if not (folder / WHOLE).exists():
-                fcntl.flock(held, fcntl.LOCK_EX)  # upgrading drops the lock first, so another process may unpack first
+            # Another lock than the one that is held for life: waiting to upgrade that one would never end, because the
+            # process that has unpacked keeps its share of it.
+            with (folder / UNPACKING).open("w") as turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)
                 if not (folder / WHOLE).exists():
                     self._unpack(folder)
-                fcntl.flock(held, fcntl.LOCK_SH)
         except BaseException:  # cancelled, or the disk is full: release the lock for other processes
             os.close(held)
             raise
