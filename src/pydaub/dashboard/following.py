@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.errors import PydaubError
 from pydaub.records import from_json
 from pydaub.runs.account import GOING_ON, Account
+from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import MAGIC, is_held
 from pydaub.views.story import decisions, endings, header, learners, waiting
 
@@ -98,14 +99,15 @@ class Following:
         account, trouble = self.account, self.trouble or self.unreadable
         if account is None:
             return {"header": waiting(trouble), "learners": [], "decisions": [], **NO_ENDING}
-        now = learners(account)
+        claim = certificate_of(account)
+        now = learners(account, claim)
         changed = [one for name, one in now.items() if one != self._sent.get(name)]
         self._sent = now
         return {
             "header": {**header(account, self._elapsed(account)), "trouble": trouble},
             "learners": changed,
             "decisions": decisions(account, seen),
-            **endings(account),
+            **endings(account, claim),
         }
 
     @property

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from pydaub.algorithm.strategies import Strategy
 
-TIMED: Final = (Evaluated, Selected, Stopped, Resumed, Steered)
 BY_HAND: Final = "stopped by hand"
 NOT_FINISHED: Final = "not finished"
 GOING_ON: Final = ("running", "paused")
@@ -211,10 +210,8 @@ class Account:
 
     def _evaluated(self, allocation: Allocation, outcome: Outcome) -> None:
         name = allocation.learner
-        if isinstance(outcome, Measurement):
-            reached = (outcome.valid_score, allocation.size)
-            self._best[name] = max(self._best.get(name, reached), reached)
-        else:
+        self._improve(allocation, outcome)
+        if not isinstance(outcome, Measurement):
             words = f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {outcome.message.rstrip('.')}."
             self._log(words, name)
         if self.strategy.outstanding == allocation:
@@ -229,9 +226,13 @@ class Account:
         self._size[name] = allocation.size
         self._rows[name] = self._rows.get(name, 0) + allocation.size
         self._seconds[name] = self._seconds.get(name, 0.0) + outcome.seconds
+        self._improve(allocation, outcome)
+
+    def _improve(self, allocation: Allocation, outcome: Outcome) -> None:
+        """Remember the learner's best score; an outcome that is known from elsewhere comes in without an event."""
         if isinstance(outcome, Measurement):
             reached = (outcome.valid_score, allocation.size)
-            self._best[name] = max(self._best.get(name, reached), reached)
+            self._best[allocation.learner] = max(self._best.get(allocation.learner, reached), reached)
 
     def _tick(self, clock: float) -> None:
         self.clock = max(self.clock, clock)
@@ -326,10 +327,6 @@ class Account:
     def seconds(self, learner: str) -> float:
         """Return the training time of the learner's allocations that were asked for."""
         return self._seconds.get(learner, 0.0)
-
-    def best(self, learner: str) -> tuple[float, int] | None:
-        """Return the learner's best validation score so far, and its size."""
-        return self._best.get(learner)
 
     def full_seconds(self) -> float | None:
         """Return about how long training every learner on all rows would take; None if one was never tried."""

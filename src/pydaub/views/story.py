@@ -17,6 +17,7 @@ from pydaub.views.summary import duration, summary
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
+    from pydaub.runs.certificate import Certificate
     from pydaub.views.standings import Line
 
 STATES: Final = {
@@ -35,6 +36,8 @@ DROP_QUESTION: Final = (
     "It is being trained now. Its process is stopped, and the work on this size is lost. You can restore it later."
 )
 NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
+# Commands that a run accepts for a learner, by its standing; for all others, boost and drop.
+ACTIONS: Final = {"failed": [], "dropped": ["restore"], "has all rows": ["drop"]}
 DIGITS: Final = 6  # of priorities, which change a little with every outcome
 
 
@@ -122,19 +125,22 @@ def _against(account: Account, spent: float, full: float | None, words: str | No
     return f", {100 * spent / full:.0f} % of the {words} for training everything"
 
 
-def learners(account: Account) -> dict[str, dict[str, Any]]:
-    """Return what is known of every learner."""
+def learners(account: Account, claim: Certificate | None = None) -> dict[str, dict[str, Any]]:
+    """Return what is known of every learner; the certificate adds what its audit found."""
     ahead: dict[str, list[list[float]]] = {}
     for allocation, outcome in account.ahead.items():
         if isinstance(outcome, Measurement):
             point = [allocation.size, outcome.train_score, outcome.valid_score, outcome.seconds]
             ahead.setdefault(allocation.learner, []).append(point)
-    claim = certificate_of(account)
     remarks = dict(claim.misbehaved) if claim else {}
-    return {
+    found = {
         line.learner: _learner(account, line, sorted(ahead.get(line.learner, [])), remarks.get(line.learner, ""))
         for line in lines(account)
     }
+    if account.state in GOING_ON and isinstance(account.strategy, Steerable):
+        for one in found.values():
+            one["actions"] = ACTIONS.get(one["standing"], ["boost", "drop"])
+    return found
 
 
 def _learner(account: Account, line: Line, ahead: list[list[float]], remark: str) -> dict[str, Any]:
@@ -149,23 +155,13 @@ def _learner(account: Account, line: Line, ahead: list[list[float]], remark: str
         "corrected": [finite(score) for score in curve.valid],
         "ahead": ahead,
         "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
-        "actions": _actions(account, line),
+        "actions": [],
         "confirm": {"drop": DROP_QUESTION} if line.standing == "training" else {},
     }
 
 
-def _actions(account: Account, line: Line) -> list[str]:
-    """Return the commands that the run would accept for this learner now."""
-    if account.state not in GOING_ON or not isinstance(account.strategy, Steerable) or line.standing == "failed":
-        return []
-    if line.standing == "dropped":
-        return ["restore"]
-    return ["drop"] if line.standing == "has all rows" else ["boost", "drop"]
-
-
-def endings(account: Account) -> dict[str, Any]:
+def endings(account: Account, claim: Certificate | None) -> dict[str, Any]:
     """Return the summary of a run that is not going on, the certificate, and how well the assumptions hold."""
-    claim = certificate_of(account)
     return {
         "summary": [] if account.state in GOING_ON else summary(account),
         "certificate": claim.to_json() if claim else None,
@@ -180,9 +176,10 @@ def decisions(account: Account, seen: int = 0) -> list[dict[str, Any]]:
 
 def story(account: Account) -> dict[str, Any]:
     """Return everything."""
+    claim = certificate_of(account)
     return {
         "header": header(account, account.clock),
-        "learners": list(learners(account).values()),
+        "learners": list(learners(account, claim).values()),
         "decisions": decisions(account),
-        **endings(account),
+        **endings(account, claim),
     }
