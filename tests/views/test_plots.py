@@ -46,7 +46,7 @@ def test_a_run_is_drawn_in_every_format_and_always_alike(tmp_path: Path) -> None
         assert len(content) > 2000
     for path in again:
         assert path.read_bytes() == (tmp_path / "a" / path.name).read_bytes()
-    assert "early" in (tmp_path / "a" / "figure1.svg").read_text()
+    assert "1 early leader -->" in (tmp_path / "a" / "figure1.svg").read_text()
 
 
 def test_nonsense_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
 from pydaub.views.story import learners
+from pydaub.views.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +66,7 @@ def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequenc
     axes.minorticks_off()
     axes.set_xlabel("training rows")
     axes.set_ylabel("validation score")
-    first = f"{len(ahead)} early leaders" if ahead else "the next best: it led from the start"
+    first = counted(len(ahead), "early leader") if ahead else "the next best: it led from the start"
     axes.set_title(_literal(f"{title}: {_short(best)} (thick) and {first}"), fontsize=10)
     axes.grid(alpha=0.3)
     axes.legend(
