@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from pydaub.algorithm.curve import Curve
 
 # All of these were tuned on recorded learning curves of data sets with odd ids (benchmarks/lcdb), then rounded.
-FIRST_MEAN: Final = 0.15  # expected log-error reduction per doubling, for a learner with a single point
+FIRST_MEAN: Final = 0.12  # expected log-error reduction per doubling, for a learner with a single point
 FIRST_DEVIATION: Final = 0.15  # its standard deviation
-RELATIVE_DEVIATION: Final = 1.5  # standard deviation over mean, from the second point on
+RELATIVE_DEVIATION: Final = 1.5  # standard deviation over the last step's part, from the second point on
+# Standard deviation of the whole log-error reduction for a learner that has stopped improving. Without it, one flat or
+# falling step would end a learner at any price of time.
+FLAT_DEVIATION: Final = 0.01
 # Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
 # most of the error is common to them and cancels in a comparison.
 OWN_NOISE: Final = 0.25
@@ -29,7 +32,8 @@ BOUND_DEVIATIONS: Final = 2.0  # standard deviations between the mean forecast a
 # Numerical safeguards.
 LEAST_DEVIATION: Final = 1e-9  # avoids a division by zero
 MOST_REDUCTION: Final = 10.0  # cap on the log-error reduction; exp(-10) is practically zero
-SMALLEST_ERROR: Final = 1e-4  # floor on the error, when the number of validation rows is not known
+SMALLEST_SHARE: Final = 1e-4  # floor on the error as a share of the learner's largest, if the noise is not known
+SMALLEST_ERROR: Final = 1e-300  # avoids the logarithm of zero
 LARGEST_ERROR: Final = 1e200  # avoids an overflow
 STEPS: Final = 40  # iterations of Newton's method, and of the bisection that follows if it does not converge
 PRECISION: Final = 1e-9  # tolerance on the gain, relative to the cost
@@ -69,8 +73,6 @@ class Outlook:
     steps
         For each size still ahead, the full size last: the number of doublings from the size before it, and the
         expected seconds of training.
-    cap
-        Upper limit on the forecast, such as the training score.
     """
 
     top: float
@@ -78,32 +80,25 @@ class Outlook:
     last_reduction: float | None
     noise: float
     steps: tuple[tuple[float, float], ...]
-    cap: float = math.inf
 
     @property
     def bound(self) -> float:
         """Optimistic full-data score: `BOUND_DEVIATIONS` standard deviations better than the mean forecast."""
         doublings = sum(doublings for doublings, _ in self.steps)
         mean, deviation = self.log_reduction(self.error, self.last_reduction, doublings)
-        return min(self.top - self.error * math.exp(-mean - BOUND_DEVIATIONS * deviation), self.cap)
+        return self.top - self.error * math.exp(-mean - BOUND_DEVIATIONS * deviation)
 
-    def worth(self, rate: float) -> float:
+    def worth(self, rate: float, least: float = -math.inf) -> float:
         """Return the score up to which training this learner pays on average, at a price of `rate` per second.
 
         If another learner already has a higher score, the expected improvement is less than the price of the time.
-        """
-        return min(self.reserve(rate), self.cap)
-
-    def reserve(self, rate: float, least: float = -math.inf) -> float:
-        """Return the worth without the cap.
-
-        This is the score s at which the expected gain is zero: the expected excess of the full-data score over s, less
-        the price of the training time, if training stops as soon as going on does not pay. With one step left it is
-        Weitzman's reservation price (1979). With several it is the price of a box that is opened in stages (Gupta,
-        Jiang, Scully and Singla, "The Markovian Price of Information", 2019).
+        At this score s the expected gain is zero: the expected excess of the full-data score over s, less the price of
+        the training time, if training stops as soon as going on does not pay. With one step left it is Weitzman's
+        reservation price (1979). With several it is the price of a box that is opened in stages (Gupta, Jiang, Scully
+        and Singla, "The Markovian Price of Information", 2019).
 
         The gain of each stopping policy is linear in the score and in the rate, and the best policy is their maximum.
-        So the gain is convex in the score, which lets Newton's method converge from one side, and the reserve is convex
+        So the gain is convex in the score, which lets Newton's method converge from one side, and the worth is convex
         in the rate.
 
         Parameters
@@ -139,8 +134,9 @@ class Outlook:
         if last_reduction is None:
             mean, deviation = FIRST_MEAN * doublings, FIRST_DEVIATION * doublings
         else:
-            mean = last_reduction * (1 - 2**-doublings)
-            deviation = RELATIVE_DEVIATION * mean
+            part = 1 - 2**-doublings
+            mean = max(last_reduction, 0.0) * part
+            deviation = math.hypot(RELATIVE_DEVIATION * last_reduction, FLAT_DEVIATION) * part
         if self.noise and error < 1:
             deviation = math.hypot(deviation, self.noise * math.sqrt((1 - error) / error))
         return min(mean, MOST_REDUCTION), min(deviation, MOST_REDUCTION)
@@ -157,7 +153,7 @@ class Outlook:
         for node in NODES:
             reduction = mean + deviation * node
             remaining = min(error * math.exp(-reduction), LARGEST_ERROR)
-            subtrees.append(self._tree(remaining, max(reduction / doublings, 0.0), place + 1))
+            subtrees.append(self._tree(remaining, reduction / doublings, place + 1))
         return seconds, subtrees
 
 
@@ -167,8 +163,8 @@ def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: i
     Parameters
     ----------
     curve
-        What was measured so far. The training score at the last size caps the outlook (Alg. 1, UpdateBound), but never
-        below the validation score there.
+        What was measured so far. The training scores do not count: they cap the bound of the paper (Alg. 1,
+        UpdateBound), but the training score of a learner that underfits rises with more rows.
     sizes
         The sizes still ahead, the full size last.
     top
@@ -176,12 +172,12 @@ def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: i
     valid_rows
         Number of validation rows, from which the standard error of a score follows; None if it is not known.
     """
-    last = curve.measurements[-1]
-    smallest = SMALLEST_ERROR if valid_rows is None else 0.5 / valid_rows
-    error = max(top - last.valid_score, smallest * max(abs(top), 1.0))
+    errors = [top - measurement.valid_score for measurement in curve.measurements]
+    smallest = SMALLEST_SHARE * max(errors) if valid_rows is None else 0.5 / valid_rows
+    error = max(errors[-1], smallest, SMALLEST_ERROR)
     last_reduction = None
     if len(curve.sizes) > 1:
-        before = max(top - curve.measurements[-2].valid_score, error)
+        before = max(errors[-2], smallest, SMALLEST_ERROR)
         last_reduction = math.log(before / error) / math.log2(curve.sizes[-1] / curve.sizes[-2])
     noise = 0.0 if valid_rows is None else OWN_NOISE / math.sqrt(valid_rows)
     times = [(size, point.seconds) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
@@ -189,7 +185,7 @@ def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: i
         (math.log2(size / smaller), extended(times, size) + LEAST_SECONDS)
         for smaller, size in zip((curve.sizes[-1], *sizes), sizes, strict=False)
     )
-    return Outlook(top, error, last_reduction, noise, steps, max(last.train_score, last.valid_score))
+    return Outlook(top, error, last_reduction, noise, steps)
 
 
 def _gain(tree: _Stage | _Leaf, room: float, rate: float) -> tuple[float, float]:

@@ -85,7 +85,7 @@ def test_all_begin_and_then_the_most_promising_for_its_time_goes_on() -> None:
         {"dear": [0.60, 0.62, 0.63, 0.64], "good": [0.70, 0.80, 0.84, 0.86], "weak": [0.50, 0.5, 0.5, 0.5]},
         {"dear": 100_000.0},
     )
-    assert asked(Frugal(table.learners, SCHEDULE, delta=0.1), table) == [
+    assert asked(Frugal(table.learners, SCHEDULE, delta=0.1, hedge=0.0), table) == [
         *("dear400", "good400", "weak400"),
         *("good1600", "weak1600", "good6400", f"good{N}"),
     ], "of the weak one more had to be seen before it could be told from the good one"
@@ -111,7 +111,7 @@ def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     strategy, result = finished(table, delta=delta)
     spent = sum(step.outcome.seconds for step in result.steps)
     assert result.valid_score is not None
-    rate = frugal.SHARE * delta / spent
+    rate = frugal.SHARE * delta * min(1.0, frugal.LEFT_TO_GAIN * (1 - result.valid_score)) / spent
     for outlook in strategy._outlooks.values():  # noqa: SLF001  # what it knows is looked at
         assert outlook.worth(rate) <= result.valid_score
 
@@ -125,7 +125,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
     """Carry a steered race through in which some fail, look at each decision, and return how many there were."""
     scale, top = rng.choice([(1.0, 1.0), (1.0, None), (7.0, 1.0)])  # the last ones exceed their top
     table, delta = smooth(rng.randrange(1000), scale), rng.choice([0.0001, 0.01, 0.1])
-    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, Scores(top=top)), 0.0, 0
+    strategy, spent, looks = Frugal(table.learners[:-1], SCHEDULE, delta, 0.0, Scores(top=top)), 0.0, 0
     while asked_ := next_of(strategy, table, rng):
         if guessing:
             list(strategy.forecast())
@@ -238,6 +238,7 @@ def _sequence(done: tuple[Frugal, Result]) -> list[Allocation]:
         ((44,), (44,)),
         ((3000, 10_000), (3000, 10_000)),
         ((9000, 9500, 10_000), (9000, 10_000)),
+        ((50, 1_000_000), (50, 1_000_000)),
     ],
 )
 def test_a_few_of_the_sizes_are_enough(sizes: tuple[int, ...], used: tuple[int, ...]) -> None:
@@ -297,6 +298,78 @@ def test_a_person_may_boost_add_drop_and_restore() -> None:
         strategy.tell(Allocation("c", 400), table[Allocation("c", 400)])
 
 
+def test_a_late_riser_that_is_cheap_is_found() -> None:
+    curves = {"steady": [0.60, 0.62, 0.63, 0.64], "late": [0.50, 0.50, 0.90, 0.99]}
+    strategy, result = finished(table_of(curves, {"steady": 100.0, "late": 20.0}))
+    assert result.selected == "late"
+    assert any("rises late" in reason for reason in reasons_of(curves, {"steady": 100.0, "late": 20.0}))
+    assert strategy.priority("late") == 0.99
+    assert finished(table_of(curves, {"late": 20.0}), hedge=0.0)[1].selected == "steady", "nothing shows it"
+    assert finished(table_of(curves))[1].selected == "steady", "to check it would cost more than its share"
+    assert finished(table_of(curves), hedge=0.2)[1].selected == "late"
+
+
+def reasons_of(curves: dict[str, list[float]], seconds: dict[str, float]) -> list[str]:
+    table, reasons = table_of(curves, seconds), list[str]()
+    strategy = Frugal(table.learners, SCHEDULE)
+    while asked_ := strategy.ask():
+        reasons.append(strategy.reason)
+        strategy.tell(asked_, table[asked_])
+    return reasons
+
+
+@pytest.mark.parametrize("seed", CASES)
+@pytest.mark.parametrize("hedge", [0.0, 0.03, 0.3])
+def test_hedges_take_no_more_than_their_share_and_leave_out_nobody_who_fits_in(seed: int, hedge: float) -> None:
+    table = smooth(seed)
+    strategy, spent, hedged = Frugal(table.learners, SCHEDULE, hedge=hedge), 0.0, 0.0
+    while asked_ := strategy.ask():
+        took = table[asked_].seconds
+        if "rises late" in strategy.reason:
+            hedged += took
+            assert asked_.size < N
+            assert hedged <= hedge * (spent + took) * 1.01, "times here grow in proportion, so prices are known"
+        spent += took
+        strategy.tell(asked_, table[asked_])
+    for name, outlook in strategy._outlooks.items():  # noqa: SLF001  # what it knows is looked at
+        if len(outlook.steps) > 1:
+            price = sum(seconds for _, seconds in outlook.steps[:-1])
+            assert hedged + price > hedge * spent, name
+
+
+def test_a_dip_by_chance_ends_nobody() -> None:
+    curves = {"steady": [0.80, 0.83, 0.84, 0.85], "dips": [0.85, 0.82, 0.90, 0.93]}
+    assert finished(table_of(curves), delta=1e-3)[1].selected == "dips"
+
+
+@pytest.mark.parametrize("top", [None, 0.0])
+def test_one_learner_that_diverges_does_not_hide_the_differences_of_the_others(top: float | None) -> None:
+    curves = {
+        "dummy": [-1.0, -1.0, -1.0, -1.0],
+        "good": [-0.6, -0.4, -0.3, -0.25],
+        "better": [-0.65, -0.4, -0.28, -0.2],
+        "diverges": [-1000.0, -900.0, -900.0, -900.0],
+    }
+    assert finished(table_of(curves), scores=Scores(top=top, proportion=False))[1].selected == "better"
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_small_errors_are_told_apart(unit: float) -> None:
+    curves = {
+        "poor": [-9.0 * unit, -8.0 * unit, -8.0 * unit, -8.0 * unit],
+        "good": [-8.0 * unit, -4.0 * unit, -2.0 * unit, -1.0 * unit],
+    }
+    strategy, result = finished(table_of(curves), scores=Scores(top=0.0, proportion=False))
+    assert result.selected == "good"
+    assert Allocation("poor", N) not in {step.allocation for step in result.steps}
+    assert strategy._unit() == pytest.approx(5 * unit)  # noqa: SLF001  # a share of what is left to gain
+
+
+def test_what_is_tolerated_is_small_beside_what_is_left_to_gain() -> None:
+    curves = {"good": [0.990, 0.995, 0.997, 0.9974], "best": [0.985, 0.994, 0.9975, 0.9992]}
+    assert finished(table_of(curves), scores=Scores(rows=100_000))[1].selected == "best"
+
+
 @pytest.mark.parametrize("seed", CASES)
 def test_its_settings_make_it_anew(seed: int) -> None:
     table = random_table(random.Random(seed), SCHEDULE)
@@ -315,6 +388,10 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"delta": math.nan}, "`delta` must be greater than 0, got nan"),
         ({"delta": math.inf}, "`delta` must be greater than 0, got inf"),
         ({"delta": "much"}, "`delta` must be a number, got 'much'"),
+        ({"hedge": -0.1}, "`hedge` must be from 0 to 1, got -0.1"),
+        ({"hedge": 2}, "`hedge` must be from 0 to 1, got 2"),
+        ({"hedge": math.nan}, "`hedge` must be from 0 to 1, got nan"),
+        ({"hedge": None}, "`hedge` must be a number, got None"),
     ],
 )
 def test_nonsense_is_refused(settings: dict[str, Any], said: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from statistics import median
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydaub.algorithm.outlook import LEAST_SECONDS, Outlook, expected
+from pydaub.algorithm.outlook import LEAST_SECONDS, SMALLEST_SHARE, Outlook, expected
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import Parameter
 from pydaub.algorithm.strategies.ranking import Ranking
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 DELTA: Final = Parameter("delta", float, 0.01, "Loss of score that is tolerated to save time.")
+HEDGE: Final = Parameter("hedge", float, 0.03, "Share of the time for learners that promise nothing but cost little.")
 # Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
 # exceeds delta with it.
-SHARE: Final = 0.05
+SHARE: Final = 0.08
+LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the error of the best learner so far
 PARTS, LEAST_ROWS = 128, 400  # the first size is N / PARTS, but at least LEAST_ROWS
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
@@ -40,8 +42,12 @@ class Frugal(Steerable):
     opened in stages. For a fixed price of time and independent learners no other rule gains more in expectation (Gupta,
     Jiang, Scully and Singla, "The Markovian Price of Information", 2019).
 
-    The price of time falls as the run goes on: doubling the time spent so far must bring a twentieth of `delta`. So no
+    The price of time falls as the run goes on: doubling the time spent so far must bring a twelfth of `delta`. So no
     learner is dropped for good: an expensive one waits until the others have cost as much.
+
+    Some learners stay at the level of chance up to a certain number of rows and rise only then, which no forecast
+    shows. When nothing else is worth its time, up to the share `hedge` of the time therefore goes to the other
+    learners: the cheapest first, and up to the last size before all rows.
 
     Parameters
     ----------
@@ -50,13 +56,16 @@ class Frugal(Steerable):
     schedule
         Sizes to choose from; about N/128, N/32, N/8 and N are used.
     delta
-        Loss of score that is tolerated to save time. Where the best possible score is not 1, it is a share of the
-        median distance from it at the first size.
+        Loss of score that is tolerated to save time. It shrinks with the error that is left: once the best learner has
+        an error below 0.2, it is a share of five times that error. Where the best possible score is not 1, it is a
+        share of the median error at the first size, or of five times the error of the best learner if that is less.
+    hedge
+        Share of the time for learners that promise nothing but cost little, from 0 to 1.
     scores
         What the scores are: on how many rows they are measured and how good they can get.
     """
 
-    parameters = (DELTA,)
+    parameters = (DELTA, HEDGE)
     sure = False
     needs_scores = True
 
@@ -65,12 +74,16 @@ class Frugal(Steerable):
         learners: Iterable[str],
         schedule: Schedule,
         delta: float = DELTA.default,
+        hedge: float = HEDGE.default,
         scores: Scores = UNKNOWN_SCORES,
     ) -> None:
         super().__init__(learners, schedule)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
             raise InputError(f"`delta` must be greater than 0, got {delta}.")
+        self._hedge = number(hedge, "hedge")
+        if not 0 <= self._hedge <= 1:
+            raise InputError(f"`hedge` must be from 0 to 1, got {hedge}.")
         self._scores = scores
         self._noise_rows = scores.rows if scores.proportion else None
         self._fresh = Ranking()  # learners without any outcome
@@ -78,30 +91,36 @@ class Frugal(Steerable):
             self._fresh.push(0.0, position)
         self._outlooks: dict[str, Outlook] = {}  # of the learners that have not had all rows
         self._spent = 0.0
-        self._best, self._worst = -math.inf, math.inf  # of all scores so far
+        self._best = -math.inf  # of all scores so far
+        self._firsts: list[float] = []  # scores at the first size, in order
+        self._looked_from = scores.top  # the ceiling that all outlooks were measured from at the last ranking
         self._decided: tuple[str, float] | None = None  # the learner with the highest worth, and its worth
         self._stale = True  # whether `_decided` must be worked out again
         self._priorities: dict[str, float] = {}  # cache, valid as long as `_decided`
         self._waiting = Ranking()  # by the highest worth that is possible while the price of time is at least `_floor`
         self._floor = 0.0
         self._worths: dict[str, float] = {}  # the latest keys in the ranking
-        self._reserves: dict[str, tuple[float, float]] = {}  # reserve prices at HEADROOM * `_floor` and at `_floor`
+        self._range: dict[str, tuple[float, float]] = {}  # worths at HEADROOM * `_floor` and at `_floor`
         self._unranked: dict[str, None] = {}  # used as an ordered set
-        self._unit_of_delta: float | None = None  # cache
+        self._cheapest = Ranking()  # learners that may be hedged, by their price up to the last size before all rows
+        self._hedged = 0.0  # seconds spent on hedges
+        self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
         asked = self._outstanding
-        yield from self._firsts(self.schedule.sizes[0])
-        if self.winner is None:
+        yield from self._starts(self.schedule.sizes[0])
+        if self._hedging:
+            yield from (self._next_of(self.learners[position]) for _, position in self._cheapest)
+        elif self.winner is None:
             self._rank()
             following = self._waiting.first or (0.0, 0)
             yield from self._leaders(self._waiting, self._worths.get(asked.learner, following[0]) if asked else None)
             # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
             for size in self.schedule.sizes[1:]:
-                yield from self._firsts(size)
+                yield from self._starts(size)
 
-    def _firsts(self, size: int) -> Iterator[Allocation]:
+    def _starts(self, size: int) -> Iterator[Allocation]:
         """Yield this size for every learner without an outcome, except the outstanding one."""
         asked = self._outstanding.learner if self._outstanding else None
         names = (self.learners[position] for _, position in self._fresh)
@@ -114,12 +133,16 @@ class Frugal(Steerable):
             return self._curves[learner].measurements[-1].valid_score
         if learner not in self._outlooks:
             return None
+        if learner == self._hedging:
+            return self._ceiling()  # at so low a price, any score is worth a look
         if learner not in self._priorities:
             self._priorities[learner] = self._outlooks[learner].worth(self._price())
         return self._priorities[learner]
 
     def _ranked_reason(self) -> str:
         asked = self._outstanding
+        if asked and asked.learner == self._hedging:
+            return "it promises little, but costs so little that it is checked whether it rises late"
         if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
             return "every learner starts with the smallest size"
         best = max(self._at_full.values(), default=None)
@@ -134,19 +157,26 @@ class Frugal(Steerable):
     @property
     def settings(self) -> dict[str, Any]:
         """Plain JSON values; two strategies with the same settings ask the same."""
-        return {**super().settings, "delta": self._delta, "scores": self._scores.to_json()}
+        return {
+            **super().settings,
+            "delta": self._delta,
+            "hedge": self._hedge,
+            "scores": self._scores.to_json(),
+        }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
         """Return a new strategy with these settings."""
         scores = Scores.from_json(settings["scores"])
-        return cls(settings["learners"], Schedule(tuple(settings["sizes"])), settings["delta"], scores)
+        return cls(
+            settings["learners"], Schedule(tuple(settings["sizes"])), settings["delta"], settings["hedge"], scores
+        )
 
     @staticmethod
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
         """Return about N/128, N/32, N/8 and N: each further size would cost more than it tells."""
         full = sizes[-1]
-        used = [_nearest(sizes, max(min(LEAST_ROWS, full / RATIO), full / PARTS))]
+        used = [_nearest(sizes[:-1] or sizes, max(min(LEAST_ROWS, full / RATIO), full / PARTS))]
         while used[-1] * JUMP < full:
             used.append(_nearest([size for size in sizes if size > used[-1]], RATIO * used[-1]))
         return tuple(sorted({*used, full}))
@@ -155,10 +185,23 @@ class Frugal(Steerable):
         if first := self._fresh.first:
             return Allocation(self.learners[first[1]], self.schedule.sizes[0])
         decided = self._decide()
-        if decided is None:
+        chosen = decided[0] if decided else self._affordable()
+        if chosen is None:
             return None
-        self._waiting.discard(self._position[decided[0]])
-        return Allocation(decided[0], self._next_size[self._curves[decided[0]].sizes[-1]])
+        self._hedging = None if decided else chosen
+        self._waiting.discard(self._position[chosen])
+        self._cheapest.discard(self._position[chosen])
+        return self._next_of(chosen)
+
+    def _next_of(self, learner: str) -> Allocation:
+        return Allocation(learner, self._next_size[self._curves[learner].sizes[-1]])
+
+    def _affordable(self) -> str | None:
+        """Return the cheapest learner that the share of time for hedges still pays for."""
+        first = self._cheapest.first
+        if first is None or self._hedged - first[0] > self._hedge * self._spent:
+            return None
+        return self.learners[first[1]]
 
     def _decide(self) -> tuple[str, float] | None:
         """Return the learner with the highest worth, and its worth, if that exceeds the best score on all rows."""
@@ -177,8 +220,8 @@ class Frugal(Steerable):
             if most <= least:
                 break
             name = self.learners[position]
-            dear, cheap = self._reserves[name]
-            if cheap + since * (dear - cheap) <= least:  # an upper bound, as a reserve price is convex in the price
+            dear, cheap = self._range[name]
+            if cheap + since * (dear - cheap) <= least:  # an upper bound, as the worth is convex in the price
                 continue
             worth = self._outlooks[name].worth(price)
             if worth > least:
@@ -195,63 +238,70 @@ class Frugal(Steerable):
         Time gets cheaper with each second spent, so worths rise. The worth at a lower price than today's is an upper
         bound for a while, and few learners need a closer look at each decision.
         """
+        asked = self._outstanding.learner if self._outstanding else None
+        ceiling = self._ceiling()
+        if ceiling != self._looked_from:
+            self._looked_from = ceiling
+            for name in self._outlooks:
+                self._look(name)
+            if asked:
+                self._cheapest.discard(self._position[asked])
         price = self._price()
         if not self._floor <= price <= HEADROOM * self._floor:
             self._floor, self._waiting = price / HEADROOM, Ranking()
             self._worths.clear()
             self._unranked.update(dict.fromkeys(self._outlooks))
-        asked = self._outstanding.learner if self._outstanding else None
         for name in self._unranked:
             if name not in self._outlooks or name in self._dropped:
                 continue
             outlook = self._outlooks[name]
-            _, before = self._reserves.get(name, (0.0, -math.inf))
+            _, before = self._range.get(name, (0.0, -math.inf))
             # Solve for the deciding price from a cold start, so that identical learners tie exactly.
-            dear, cheap = outlook.reserve(HEADROOM * self._floor, before), outlook.reserve(self._floor)
-            self._reserves[name] = dear, cheap
-            worth = min(cheap, outlook.cap)
-            self._key_drops += max(self._worths.get(name, worth) - worth, 0.0)
+            dear, cheap = outlook.worth(HEADROOM * self._floor, before), outlook.worth(self._floor)
+            self._range[name] = dear, cheap
+            self._key_drops += max(self._worths.get(name, cheap) - cheap, 0.0)
             self._key_drop_count += name in self._worths
-            self._worths[name] = worth
+            self._worths[name] = cheap
             if name != asked:
-                self._waiting.push(worth, self._position[name])
+                self._waiting.push(cheap, self._position[name])
         self._unranked.clear()
 
     def _unit(self) -> float:
         """Return the score difference of which delta is a share."""
-        top = self._scores.top
-        if top == 1.0 and self._best <= top:
-            return 1.0
-        if self._unit_of_delta is None:
-            ceiling = self._ceiling()
-            firsts = [ceiling - curve.measurements[0].valid_score for curve in self._curves.values() if curve.sizes]
-            self._unit_of_delta = median(firsts) if firsts else 1.0
-        return self._unit_of_delta
+        ceiling = self._ceiling()
+        most = 1.0
+        if self._firsts and not ceiling == self._scores.top == 1.0:
+            most = ceiling - self._firsts[len(self._firsts) // 2]
+        smallest = 0.5 / self._noise_rows if self._noise_rows else SMALLEST_SHARE * most
+        return min(most, LEFT_TO_GAIN * max(ceiling - self._best, smallest))
 
     def _ceiling(self) -> float:
-        """Return the best possible score; where that is unknown, twice as far from the worst as the best so far."""
+        """Return the best possible score; where that is unknown, as far above the best as the median is below it.
+
+        The median is that of the first size, so that one learner that diverges does not matter.
+        """
         top = self._scores.top
         if top is not None and self._best <= top:
             return top
-        return self._best + max(self._best - self._worst, 1e-9 * abs(self._best), 1e-9)
+        count = bisect_left(self._firsts, self._best)
+        below = self._best - self._firsts[count // 2] if count else 0.0
+        return self._best + max(below, 1e-9 * abs(self._best), 1e-9)
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner
         self._fresh.discard(self._position[learner])
         self._waiting.discard(self._position[learner])
+        self._cheapest.discard(self._position[learner])
         self._outlooks.pop(learner, None)
         self._spent += outcome.seconds
+        self._hedged += outcome.seconds if learner == self._hedging else 0.0
+        self._hedging = None
         self._forget_decision()
         if isinstance(outcome, Failure):
             return
-        self._unit_of_delta = None if allocation.size == self.schedule.sizes[0] else self._unit_of_delta
-        before = self._ceiling() if self._outlooks else None
+        if allocation.size == self.schedule.sizes[0]:
+            insort(self._firsts, outcome.valid_score)
         self._best = max(self._best, outcome.valid_score)
-        self._worst = min(self._worst, outcome.valid_score)
-        if before is not None and self._ceiling() != before:
-            self._unit_of_delta = None
-            for name in self._outlooks:
-                self._look(name)
         self._look(learner)
 
     def _look(self, learner: str) -> None:
@@ -263,8 +313,11 @@ class Frugal(Steerable):
         outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._noise_rows)
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
-        self._reserves.pop(learner, None)
+        self._range.pop(learner, None)
         self._unranked[learner] = None
+        if len(outlook.steps) > 1 and learner not in self._dropped:
+            price = sum(seconds for _, seconds in outlook.steps[:-1])
+            self._cheapest.push(-price, self._position[learner])
 
     def _forget_decision(self) -> None:
         self._stale = True
@@ -275,17 +328,19 @@ class Frugal(Steerable):
         self._unranked[learner] = None
         if not self._curves[learner].sizes:
             self._fresh.push(0.0, self._position[learner])
+        elif not self._has_all_rows(learner):
+            self._look(learner)
 
     def _leave(self, learner: str) -> None:
         self._forget_decision()
-        self._fresh.discard(self._position[learner])
-        self._waiting.discard(self._position[learner])
+        for ranking in (self._fresh, self._waiting, self._cheapest):
+            ranking.discard(self._position[learner])
 
     def _reopen(self) -> None:
         self._forget_decision()
 
     def _done(self) -> bool:
-        return not self._fresh and self._decide() is None
+        return not self._fresh and self._decide() is None and self._affordable() is None
 
 
 def _nearest(sizes: Iterable[int], wanted: float) -> int:
