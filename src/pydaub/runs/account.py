@@ -115,21 +115,17 @@ class Account:
     @classmethod
     def of(cls, events: Iterable[Event], *, held: bool = False) -> Account:
         """Return the account of a journal's events."""
-        account: Account | None = None
-        for event in events:
-            if account is None:
-                account = cls.begun(event, held=held)
-            else:
-                account.take(event)
-        if account is None:
-            raise JournalError("A journal must begin with its settings, got none.")
+        following = iter(events)
+        account = cls.begun(next(following, None), held=held)
+        for event in following:
+            account.take(event)
         return account
 
     @classmethod
-    def begun(cls, event: Event, *, held: bool = False) -> Account:
+    def begun(cls, event: Event | None, *, held: bool = False) -> Account:
         """Return the account after a journal's first event."""
         if not isinstance(event, Started):
-            raise JournalError(f"A journal must begin with its settings, got {event}.")
+            raise JournalError(f"A journal must begin with its settings, got {event or 'none'}.")
         return cls(strategy_of(event.settings), event.settings, event.versions, held=held)
 
     # What happens

@@ -16,7 +16,6 @@ from pydaub.records import Event, Started, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 JOURNAL: Final = "journal.jsonl"  # its name in the folder of a run
 FORMAT: Final = 1
@@ -70,7 +69,8 @@ class Journal:
             raise JournalError(f"Cannot write the journal {path}: {getattr(error, 'strerror', error)}.") from None
         try:
             self._lock()
-            content = self._content()
+            with open(self._file, "rb", closefd=False) as file:
+                content = file.read()
             self.events, self._size = _parsed(content, self.path)
             self._begin(started, torn=len(content) > self._size)
             if created:
@@ -111,39 +111,27 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _lock(self) -> None:
+        """Take the lock, retrying for a moment: `is_held` of another process takes it for an instant."""
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise JournalError(f"{self.path} must be a regular file. Choose another path.")
-        try:
-            self._take_lock()
-        except BlockingIOError:
-            raise JournalLocked(
-                f"Another process is writing {self.path}. Wait for it to end, or choose another journal."
-            ) from None
-        except OSError as error:
-            raise JournalError(f"Cannot lock {self.path}: {error.strerror}.") from None
-
-    def _take_lock(self) -> None:
-        """Take the lock, retrying for a moment: `is_held` of another process takes it for an instant."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    raise
+                    raise JournalLocked(
+                        f"Another process is writing {self.path}. Wait for it to end, or choose another journal."
+                    ) from None
                 time.sleep(PATIENCE / 20)
+            except OSError as error:
+                raise JournalError(f"Cannot lock {self.path}: {error.strerror}.") from None
             else:
                 return
-
-    def _content(self) -> bytes:
-        with open(self._file, "rb", closefd=False) as file:
-            return file.read()
 
     def _begin(self, started: Started, *, torn: bool) -> None:
         if not self._size:  # not a single complete line

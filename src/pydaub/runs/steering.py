@@ -10,7 +10,6 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -22,15 +21,6 @@ STEERING: Final = "steering"  # subfolder of the run for commands and answers
 POLL_SECONDS: Final = 0.2  # how often the run looks for commands, and a sender for the answer
 COMMAND: Final = ".command"
 ANSWER: Final = ".answer"
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A command; `key` identifies its answer."""
-
-    key: str
-    command: str
-    learner: str | None
 
 
 class Mailbox:
@@ -63,27 +53,26 @@ class Mailbox:
             raise InputError(refused)
         return True
 
-    def take(self) -> list[Letter]:
-        """Remove and return the commands, oldest first; files that are not commands are deleted."""
+    def take(self) -> dict[str, Steered]:
+        """Remove and return the commands by the keys of their answers, oldest first; delete what is no command."""
         try:
             names = sorted(entry.name for entry in os.scandir(self.folder) if entry.name.endswith(COMMAND))
         except OSError:
-            return []  # no command was ever sent
-        found = []
+            return {}  # no command was ever sent
+        found = {}
         for name in names:
             path = self.folder / name
             with suppress(OSError, ValueError, KeyError, TypeError):
                 fields = json.loads(path.read_text())
-                Steered(fields["command"], fields["learner"], 0.0)
-                found.append(Letter(name.removesuffix(COMMAND), fields["command"], fields["learner"]))
+                found[name.removesuffix(COMMAND)] = Steered(fields["command"], fields["learner"], 0.0)
             with suppress(OSError):
                 path.unlink()
         return found
 
-    def answer(self, letter: Letter, refused: str | None = None) -> None:
+    def answer(self, key: str, refused: str | None = None) -> None:
         """Answer a command: the run obeyed, or refused it for this reason."""
         with suppress(OSError):  # a full disk or a missing folder must not stop the run
-            self._put(f"{letter.key}{ANSWER}", {"refused": refused})
+            self._put(f"{key}{ANSWER}", {"refused": refused})
 
     def clear(self) -> None:
         """Delete everything: commands to a run that has ended are not for the next one."""
