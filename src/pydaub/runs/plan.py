@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact, parsed_sizes
 from pydaub.algorithm.strategies import DEFAULT, Strategy, make_strategy
-from pydaub.engines.isolated import runs_in_jvm
+from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
 from pydaub.learners.weka.jar import jar

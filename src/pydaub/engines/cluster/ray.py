@@ -14,9 +14,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from pydaub.engines.cluster.fleet import Fleet
-from pydaub.engines.isolated import IsolatedEngine, preload
-from pydaub.engines.limits import NO_LIMITS, check_limits, check_workers
+from pydaub.engines.processes import IsolatedEngine, preload
 from pydaub.errors import InputError, one_line
+from pydaub.isolation.nursery import NO_LIMITS
+from pydaub.records import from_one
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,8 +167,7 @@ class RayEngine(IsolatedEngine):
         address: str | None = None,
         workers: int | None = None,
     ) -> None:
-        check_limits(limits)
-        most = None if workers is None else check_workers(workers)
+        most = None if workers is None else from_one(workers, "workers")
         ours = connect(address, most)
         fleet = Fleet(folder.resolve(), tuple(preload(task)), ours=ours, most=most)
         try:
