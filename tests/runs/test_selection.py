@@ -29,11 +29,10 @@ from pydaub import (
 from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.registry import Where
 from pydaub.errors import FitFailed
-from pydaub.evaluation.evaluate import fitted_on
-from pydaub.isolation.nursery import Limits
+from pydaub.evaluation.evaluate import Task, fitted_on
 from pydaub.learners import listed
 from pydaub.runs.journal import read
-from pydaub.runs.plan import Plan, Wanted, plan
+from pydaub.runs.plan import Plan, plan
 from pydaub.runs.selection import Selection, select
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -72,7 +71,7 @@ def data_of(count: int = 300, split: Split | None = None, seed: int = 0) -> Prep
 
 
 def plan_of(learners: Any = LEARNERS, data: Prepared | None = None, **wanted: Any) -> Plan:
-    return plan(data or data_of(), listed(learners), Wanted(strategy="daub", **wanted))
+    return plan(Task(data or data_of(), listed(learners), **wanted), "daub")
 
 
 def parts(selection: Selection) -> dict[str, Any]:
