@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
-from pydaub.engines.registry import Where
+from pydaub.engines.registry import Where, workers_from
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
@@ -331,7 +331,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 " seed would be another search."
             )
         folder = None if self.folder is None else Path(self.folder)
-        return Where.from_jobs(self.n_jobs, limits, folder, self.engine, self.address)
+        workers = workers_from(self.n_jobs, limits, self.engine)
+        return Where(workers, limits, folder, self.engine, self.address)
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
         if self.param_grid is not None:

@@ -12,6 +12,7 @@ import cloudpickle
 from pydaub.engines.base import fit_failed
 from pydaub.engines.worker import EVALUATE, FIT
 from pydaub.errors import ProtocolError, RefusedAllocation
+from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
@@ -177,8 +178,7 @@ def runs_in_jvm(estimator: Any) -> bool:  # noqa: ANN401  # of any class
 
 def _parts(estimator: Any) -> list[Any]:  # noqa: ANN401  # of any class
     """Return an estimator and the estimators among its parameters."""
-    inner = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
-    return [estimator, *(part for part in inner if hasattr(part, "fit"))]
+    return [estimator, *(part for part in parameters_of(estimator).values() if hasattr(part, "fit"))]
 
 
 def _outcome(ended: Ended) -> Outcome:

@@ -61,26 +61,6 @@ class Where:
                 f" {self.workers} and {self.limits}. Choose the engine processes."
             )
 
-    @classmethod
-    def from_jobs(
-        cls,
-        n_jobs: object,
-        limits: Limits = NO_LIMITS,
-        folder: Path | None = None,
-        engine: str | None = None,
-        address: str | None = None,
-    ) -> Where:
-        """Return the place for a number of jobs as scikit-learn counts them: -1 means all cores, None means one."""
-        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-            raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {n_jobs!r}.")
-        workers = None if n_jobs is None else int(n_jobs)
-        name = _chosen(engine, workers, limits)
-        if name == "processes":
-            workers = 1 if workers is None else workers if workers > 0 else max(1, cores() + 1 + workers)
-        elif name == "ray" and workers is not None and workers < 0:
-            workers = None
-        return cls(workers, limits, folder, engine, address)
-
     @property
     def name(self) -> str:
         """The engine that was named or chosen."""
@@ -128,6 +108,17 @@ class Where:
         in a run that can be resumed learners do not start from it at all.
         """
         return replace(task, reuse=False) if self.name == "serial" and self.folder is not None else task
+
+
+def workers_from(n_jobs: object, limits: Limits, engine: str | None) -> int | None:
+    """Return the workers for a number of jobs as scikit-learn counts them: -1 means all cores, None means one."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {n_jobs!r}.")
+    jobs = None if n_jobs is None else int(n_jobs)
+    name = _chosen(engine, jobs, limits)
+    if name == "processes":
+        return 1 if jobs is None else jobs if jobs > 0 else max(1, cores() + 1 + jobs)
+    return None if name == "ray" and jobs is not None and jobs < 0 else jobs
 
 
 def _chosen(engine: Any, workers: int | None, limits: Limits) -> str:  # noqa: ANN401  # users pass anything

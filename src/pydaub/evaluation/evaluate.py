@@ -193,25 +193,22 @@ def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory |
 
 def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
     """Restore the number of threads that the user chose: the limit was for the evaluation only."""
-    given = task.learners[allocation.learner].estimator
-    if hasattr(given, "set_params"):
-        now = fitted.get_params()
-        threads = {
-            name: value
-            for name, value in given.get_params().items()
-            if name.rpartition("__")[2] in THREAD_PARAMETERS and now.get(name) != value
-        }
-        if threads:
-            fitted.set_params(**threads)
+    given, now = parameters_of(task.learners[allocation.learner].estimator), parameters_of(fitted)
+    threads = [name for name in given if name.rpartition("__")[2] in THREAD_PARAMETERS]
+    if changed := {name: given[name] for name in threads if now.get(name) != given[name]}:
+        fitted.set_params(**changed)
     return fitted
+
+
+def parameters_of(thing: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator and of the estimators in it; none if it is not of scikit-learn's kind."""
+    return thing.get_params() if hasattr(thing, "get_params") else {}
 
 
 def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any]:
     """Return the parameters to change: seeds that are not set, and numbers of threads above the limit."""
-    if not hasattr(estimator, "get_params"):
-        return {}
     changed: dict[str, Any] = {}
-    parameters = estimator.get_params()
+    parameters = parameters_of(estimator)
     for name, value in parameters.items():
         owner, _, last = name.rpartition("__")
         if last == "random_state" and value is None:

@@ -1,8 +1,7 @@
 """The owner's side of isolated calls: begin a call, wait for one to end, close.
 
-A `Nursery` starts one server process with exec (`server.py`), and the server forks a child for each call. So a child
-copies none of the owner's memory and inherits none of its locks or open files, and the owner's `__main__` is never
-imported again.
+A `Nursery` starts one server process with exec (`server.py`), which forks a child for each call. So a child has none of
+the owner's memory, locks and open files, and the owner's `__main__` is never imported again.
 """
 
 from __future__ import annotations

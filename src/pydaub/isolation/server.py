@@ -1,8 +1,7 @@
 """The server process: it forks a child for each call, enforces its limits, and always reports how it ended.
 
-A `Nursery` starts the server. It imports once what the calls need and forks a fresh child for each call. It enforces
-the limits itself, so they hold whatever the owner is doing. When the owner is gone for any reason, the pipe between
-them closes, and the server kills its children and exits.
+It imports once what the calls need. When its owner, a `Nursery`, is gone for any reason, the pipe between them closes,
+and the server kills its children and exits.
 
 A reusable call may share its child with other reusable calls, one at a time, because what the child starts first (a
 JVM) is slow to start. Such a child is killed when a call fails, says that it left the child unusable, is killed,
@@ -15,7 +14,6 @@ read their number of threads from it are loaded.
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import math
 import os
@@ -28,6 +26,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.isolation import proc
@@ -291,18 +290,12 @@ def _prepared(setup: Mapping[str, Any]) -> Callable[..., Any]:
     sys.path[:] = setup["path"]
     for name in setup["preload"]:
         with suppress(Exception):  # a call that needs it raises the same error, and that is reported
-            if callable(named := _named(name)):
+            if callable(named := resolve_name(name)):
                 named()
-    function: Callable[..., Any] = _named(setup["function"])
+    function: Callable[..., Any] = resolve_name(setup["function"])
     gc.collect()
     gc.freeze()  # garbage collection in a child must not write to pages that it shares with the server
     return function
-
-
-def _named(name: str) -> Any:  # noqa: ANN401  # a module, or any object in it
-    module, _, attribute = name.partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, attribute) if attribute else found
 
 
 def _ended(child: _Child, status: int) -> dict[str, Any]:

@@ -1,9 +1,4 @@
-"""The one account of a run: its events folded in their order.
-
-Everything that shows a run or reports on it reads an `Account`: the run loop itself, the terminal, the live page, the
-report, plots, `pydaub show`, notebooks and `DaubSearch`. It works on a run of this process, on one that another process
-is writing, and on one that ended or was killed long ago.
-"""
+"""The one account of a run, which everything that shows the run or reports on it reads."""
 
 from __future__ import annotations
 
@@ -68,7 +63,7 @@ class Decision:
 
 
 class Account:
-    """A run, as far as its events tell.
+    """A run, as far as its events tell: of this process, of another that is writing it, or of one that ended long ago.
 
     The account owns the strategy: it asks it, tells it outcomes and steers it, whether the events come from a run that
     is going on (`ask`, `steer`, `take`) or from a journal (`take` alone). So both always agree.

@@ -19,7 +19,7 @@ from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Sche
 from pydaub.algorithm.strategies import Strategy, make_strategy
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
-from pydaub.evaluation.evaluate import check_scoring_fits
+from pydaub.evaluation.evaluate import check_scoring_fits, parameters_of
 from pydaub.learners.weka.jar import jar
 from pydaub.records import Scores
 
@@ -170,7 +170,7 @@ def _described(thing: Any) -> str:
     """Return text that changes with an object's parameters, and with its code where that is the user's own."""
     if isinstance(thing, str | int | None):
         return str(thing)
-    parameters = thing.get_params() if hasattr(thing, "get_params") else {}
+    parameters = parameters_of(thing)
     told = f"{thing!r} {parameters!r}"  # not `repr` alone: scikit-learn shortens it
     for part in (thing, *parameters.values()):
         code = getattr(part, "__code__", None)

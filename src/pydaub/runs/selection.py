@@ -35,16 +35,8 @@ if TYPE_CHECKING:
 class Selection:
     """What came of a plan.
 
-    Attributes
-    ----------
-    account
-        The account of the run.
-    learners
-        All learners, including those that were added during the run.
-    fitted
-        The selected learner, fitted on `result.selected_size` rows or, if refitted, on all.
-    note
-        Why it was not refitted although that was wanted.
+    `learners` are all, including those that were added during the run. `fitted` is the selected one, fitted on
+    `result.selected_size` rows or, if refitted, on all; `note` says why it was not refitted although that was wanted.
     """
 
     account: Account

@@ -7,15 +7,17 @@ them out, journals them, and leaves an answer.
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import time
 from contextlib import suppress
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from pydaub.errors import InputError
 from pydaub.records import Steered
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STEERING: Final = "steering"  # subfolder of the run for commands and answers
 POLL_SECONDS: Final = 0.2  # how often the run looks for commands, and a sender for the answer
@@ -55,16 +57,11 @@ class Mailbox:
 
     def take(self) -> dict[str, Steered]:
         """Remove and return the commands by the keys of their answers, oldest first; delete what is no command."""
-        try:
-            names = sorted(entry.name for entry in os.scandir(self.folder) if entry.name.endswith(COMMAND))
-        except OSError:
-            return {}  # no command was ever sent
         found = {}
-        for name in names:
-            path = self.folder / name
+        for path in sorted(self.folder.glob(f"*{COMMAND}")):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 fields = json.loads(path.read_text())
-                found[name.removesuffix(COMMAND)] = Steered(fields["command"], fields["learner"], 0.0)
+                found[path.stem] = Steered(fields["command"], fields["learner"], 0.0)
             with suppress(OSError):
                 path.unlink()
         return found
@@ -76,9 +73,7 @@ class Mailbox:
 
     def clear(self) -> None:
         """Delete everything: commands to a run that has ended are not for the next one."""
-        with suppress(OSError):
-            for entry in os.scandir(self.folder):
-                Path(entry.path).unlink()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _put(self, name: str, fields: dict[str, str | None]) -> None:
         part = self.folder / f"{name}.part"

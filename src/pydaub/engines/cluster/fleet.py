@@ -117,9 +117,8 @@ class Fleet:
 
     def _head_answers(self, now: float) -> bool:
         """Return whether the cluster's head can be reached; raise ClusterLost if it could not be for some time."""
-        host, _, port = self._head.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), LOOK_SECONDS).close()
+            reach(self._head, LOOK_SECONDS)
         except OSError as error:
             if self._silent_since is None:
                 self._silent_since = now
@@ -253,6 +252,12 @@ class Fleet:
         ]
         if done:
             self._ray.wait(done, num_returns=len(done), timeout=10)
+
+
+def reach(address: str, seconds: float) -> None:
+    """Raise OSError if nothing listens at an address, or if it does not answer within some seconds."""
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), seconds).close()
 
 
 def loss(error: Exception) -> Exception:
