@@ -86,7 +86,7 @@ class IsolatedEngine:
             raise ProtocolError(f"`submit` must wait for a free worker: all {self._slots} are busy.")
         if allocation.learner not in self._learners:
             raise RefusedAllocation(f"`learner` must be one of the task's, got {allocation.learner!r}.")
-        if not 1 <= allocation.size <= self._full_size:
+        if allocation.size > self._full_size:
             raise RefusedAllocation(
                 f"`size` must be at most the {self._full_size} training rows, got {allocation.size}."
             )

@@ -255,17 +255,14 @@ def _scored(task: Task, fitted: Any, sample: Sample, *, metrics: bool) -> tuple[
     found: dict[str, float] = {}
     if metrics:
         with suppress(Exception):  # the score counts, even if a learner fails to give the metrics
-            found = _metrics(task, predictions, sample)
+            classes = np.asarray(task.data.schema.classes)
+            if task.data.schema.task == "classification":
+                found = classification_metrics(predictions, sample.X, sample.y, classes)
+            else:
+                found = regression_metrics(predictions, sample.X, sample.y)
     scorer = check_scoring(fitted, scoring=task.scoring)
     seen = predictions if isinstance(task.scoring, str) else fitted  # a user's scorer may look at the learner itself
     return _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample))), found
-
-
-def _metrics(task: Task, fitted: Any, sample: Sample) -> dict[str, float]:
-    schema = task.data.schema
-    if schema.task == "classification":
-        return classification_metrics(fitted, sample.X, sample.y, np.asarray(schema.classes))
-    return regression_metrics(fitted, sample.X, sample.y)
 
 
 def _finite(score: Any) -> float:

@@ -138,8 +138,13 @@ class Journal:
             os.ftruncate(self._file, 0)
             self.append(started)
             return
-        if self.started.settings != started.settings:
-            raise JournalMismatch(_difference(self.path, self.started, started))
+        before, now = self.started.settings, started.settings
+        if before != now:
+            names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+            raise JournalMismatch(
+                f"{self.path} must be of the same run, got one with other settings: {', '.join(names)}."
+                " Give the same settings to continue it, or choose another journal."
+            )
         if torn:
             os.ftruncate(self._file, self._size)
             _sync(self._file)
@@ -161,10 +166,8 @@ def is_held(path: str | Path) -> bool:
     try:
         with Path(path).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
 
 
@@ -194,16 +197,6 @@ def _line(fields: dict[str, Any]) -> bytes:
     if fields["kind"] == "started":
         fields = {"journal": "pydaub", "format": FORMAT, **fields}
     return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _difference(path: Path, found: Started, started: Started) -> str:
-    """Return a message that names the settings that differ."""
-    before = found.settings
-    names = sorted(name for name in {*before, *started.settings} if before.get(name) != started.settings.get(name))
-    return (
-        f"{path} must be of the same run, got one with other settings: {', '.join(names)}."
-        " Give the same settings to continue it, or choose another journal."
-    )
 
 
 def _sync(descriptor: int) -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
 from pydaub.algorithm.strategies import Strategy
-from pydaub.errors import (
-    TIME_LIMIT,
-    AllLearnersFailed,
-    InputError,
-    JournalMismatch,
-    NothingMeasured,
-    RefusedAllocation,
-)
+from pydaub.errors import TIME_LIMIT, AllLearnersFailed, InputError, JournalMismatch, NothingMeasured, RefusedAllocation
 from pydaub.records import (
     Allocation,
     Evaluated,
@@ -128,7 +122,7 @@ class Loop:
         self._clock_before = 0.0
         self._pending: set[Allocation] = set()
         self._refused: set[Allocation] = set()
-        self._deadline = None if time_limit is None else engine.clock + time_limit
+        self._deadline = math.inf if time_limit is None else engine.clock + time_limit
         self._paused_at: float | None = None
 
     def run(self) -> Account:
@@ -211,14 +205,14 @@ class Loop:
         if self._paused_at is not None and not self._pending:
             time.sleep(POLL_SECONDS)
             return
-        left = None if self._deadline is None or self._paused_at is not None else self._deadline - self._engine.clock
-        wait = left if self._steering is None else min(POLL_SECONDS, POLL_SECONDS if left is None else left)
-        collected = self._engine.collect(None if wait is None else max(wait, 0.0))
+        left = math.inf if self._paused_at is not None else self._deadline - self._engine.clock
+        wait = min(left, POLL_SECONDS) if self._steering else left
+        collected = self._engine.collect(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:
             allocation, outcome = collected
             self._pending.remove(allocation)
             self._record(Evaluated(allocation, outcome, self._clock))
-        elif left is not None and self._deadline is not None and self._engine.clock >= self._deadline:
+        elif self._paused_at is None and self._engine.clock >= self._deadline:
             raise _Stop(TIME_LIMIT)
 
     def _obey(self) -> bool:
@@ -259,8 +253,7 @@ class Loop:
         if command == "pause":
             self._paused_at = self._engine.clock
         elif command == "resume" and self._paused_at is not None:
-            if self._deadline is not None:
-                self._deadline += self._engine.clock - self._paused_at
+            self._deadline += self._engine.clock - self._paused_at
             self._paused_at = None
 
     def _answer(self, key: str, refused: str | None = None) -> None:

@@ -148,22 +148,14 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
 def scores_of(task: Task) -> Scores:
     """Return what the scores of a task are. Scikit-learn's scorers of errors are negative, and named so."""
     scoring = task.scoring
-    rows = task.data.valid_size if task.cv is None else task.data.full_size
-    if isinstance(scoring, str):
-        top: float | None = 0.0 if scoring.startswith("neg_") else 1.0
-        proportion = bool(PROPORTIONS.match(scoring))
-    else:
-        top = 1.0 if scoring is None else None
-        proportion = scoring is None and task.data.schema.task == "classification"
-    return Scores(_name(scoring), rows or None, top, proportion)
-
-
-def _name(scoring: Any) -> str:
-    """Return what people call a score."""
+    rows = (task.data.valid_size if task.cv is None else task.data.full_size) or None
     if scoring is None:
-        return "score"
+        return Scores("score", rows, 1.0, task.data.schema.task == "classification")
+    if isinstance(scoring, str):
+        top = 0.0 if scoring.startswith("neg_") else 1.0
+        return Scores(scoring, rows, top, bool(PROPORTIONS.match(scoring)))
     function = getattr(scoring, "_score_func", scoring)  # of a scorer that scikit-learn made
-    return scoring if isinstance(scoring, str) else getattr(function, "__name__", type(scoring).__name__)
+    return Scores(getattr(function, "__name__", type(scoring).__name__), rows, None, proportion=False)
 
 
 def _described(thing: Any) -> str:
