@@ -77,10 +77,9 @@ def _answer(function: Callable[..., Any], request: Mapping[str, Any], output: in
         value = function(**request["arguments"])
         answer = value if isinstance(value, Answer) else Answer(value, reusable=True)
         return json.dumps({"value": answer.value, "reusable": answer.reusable}).encode() + b"\n"
-    except MemoryError as error:
-        return json.dumps({"memory": one_line(error)}).encode() + b"\n"
     except BaseException as error:  # noqa: BLE001  # even SystemExit: the answer is the only way to report it
-        return json.dumps({"error": one_line(error)}).encode() + b"\n"
+        kind = "memory" if isinstance(error, MemoryError) else "error"
+        return json.dumps({kind: one_line(error)}).encode() + b"\n"
 
 
 def _settle(memory: int | None, output: int) -> None:
