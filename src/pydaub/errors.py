@@ -22,24 +22,12 @@ A message about bad input says what must hold, what was given, and what to do.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIME_LIMIT: Final = "time limit"  # the reason of a run that its time limit stopped
-
-
-class Reason(Protocol):
-    """The part of `records.Failure` that is needed here; `records` imports this module."""
-
-    @property
-    def kind(self) -> str:
-        """One of error, timeout, memory, crash."""
-
-    @property
-    def message(self) -> str:
-        """What went wrong."""
 
 
 def one_line(error: BaseException) -> str:
@@ -78,14 +66,14 @@ class AllLearnersFailed(PydaubError, ValueError):
         What the run did until then, if `run` raised this.
     """
 
-    def __init__(self, failures: Mapping[str, Reason]) -> None:
+    def __init__(self, failures: Mapping[str, Any]) -> None:  # of `Failure`, which a higher room defines
         self.failures = dict(failures)
         self.result: Any = None  # set by `run`
         count = len(self.failures)
         summary = f"All {count} learners failed" if count > 1 else "The only learner failed"
         super().__init__(f"{summary}: {'; '.join(grouped(self.failures))}.")
 
-    def __reduce__(self) -> tuple[type[AllLearnersFailed], tuple[dict[str, Reason]]]:
+    def __reduce__(self) -> tuple[type[AllLearnersFailed], tuple[dict[str, Any]]]:
         return type(self), (self.failures,)  # the constructor takes the failures, not the message
 
 
@@ -132,7 +120,7 @@ class JournalMismatch(JournalError):
     """The journal belongs to another run."""
 
 
-def grouped(failures: Mapping[str, Reason], shown: int = 5) -> list[str]:
+def grouped(failures: Mapping[str, Any], shown: int = 5) -> list[str]:
     """Return a line for each kind of failure, most frequent first, naming the first few learners."""
     ways: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for learner, failure in failures.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -41,10 +41,8 @@ class Allocation:
     def __post_init__(self) -> None:
         if not isinstance(self.learner, str) or not self.learner:
             raise InputError(f"`learner` must be a name, got {self.learner!r}.")
-        if type(self.size) is not int:
-            object.__setattr__(self, "size", whole(self.size, "size"))
-        if self.size < 1:
-            raise InputError(f"`size` must be at least 1, got {self.size}.")
+        if type(self.size) is not int or self.size < 1:
+            object.__setattr__(self, "size", from_one(self.size, "size"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ class Scores:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return {"name": self.name, "rows": self.rows, "top": self.top, "proportion": self.proportion}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Scores:
@@ -326,6 +324,13 @@ def whole(value: object, name: str) -> int:
     if not isinstance(value, bool) and isinstance(value, Integral):
         return int(value)
     raise InputError(f"`{name}` must be a whole number, got {value!r}.")
+
+
+def from_one(value: object, name: str) -> int:
+    """Return a whole number as an int; refuse one below 1, and everything else."""
+    if (found := whole(value, name)) < 1:
+        raise InputError(f"`{name}` must be at least 1, got {found}.")
+    return found
 
 
 def number(value: object, name: str) -> float:

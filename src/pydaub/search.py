@@ -6,13 +6,13 @@ import sys
 import warnings
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
 from inspect import isclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.metrics import check_scoring as check_scorer
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
@@ -25,12 +25,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
-from pydaub.engines.registry import Where
+from pydaub.engines.registry import Where, workers_from
 from pydaub.errors import InputError
+from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
 from pydaub.records import VALIDATION_FRACTION, Evaluated, Event, Failure, Measurement
-from pydaub.runs.plan import Sizes, Wanted, check_scoring, default_scoring, plan
+from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
 from pydaub.views.summary import event_line
 
@@ -301,20 +302,18 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _selected(self, data: Prepared, learners: dict[str, Learner], seed: int, *, routed: bool) -> Selection:
         where = self._where()
-        wanted = Wanted(
-            strategy=self.strategy,
-            parameters={name: getattr(self, name) for name in PARAMETERS},
-            sizes=Sizes(self.first_size, self.ratio, self.sizes),
+        task = Task(
+            data,
+            learners,
             scoring=self._scoring(data),
             cv=self.cv,
             seed=seed,
             reuse=bool(self.reuse),
-            weighted=frozenset({"fit", "score"} if routed else {"fit"}),
             threads=where.threads,
+            config={**get_config(), "enable_metadata_routing": routed},
         )
-        planned = plan(data, learners, wanted)
-        if not routed:
-            planned = replace(planned, task=planned.task.unrouted())
+        parameters = {name: getattr(self, name) for name in PARAMETERS}
+        planned = plan(task, self.strategy, parameters, Sizes(self.first_size, self.ratio, self.sizes))
         self.schedule_note_ = planned.note
         watch = _printed if self.verbose else None
         found = select(planned, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
@@ -332,7 +331,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 " seed would be another search."
             )
         folder = None if self.folder is None else Path(self.folder)
-        return Where.from_jobs(self.n_jobs, limits, folder, self.engine, self.address)
+        workers = workers_from(self.n_jobs, limits, self.engine)
+        return Where(workers, limits, folder, self.engine, self.address)
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
         if self.param_grid is not None:
@@ -429,8 +429,6 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         """Let scikit-learn check the metadata requests; return whether routing is enabled."""
         given = {"sample_weight": weights, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
-        from sklearn import get_config  # noqa: PLC0415  # read now, not on import
-
         if not get_config()["enable_metadata_routing"]:
             return False
         if self.cv is None:

@@ -346,7 +346,7 @@ def test_an_interrupted_run_says_how_to_go_on(curves: Path, tmp_path: Path, monk
         raise KeyboardInterrupt
 
     errors: list[str] = []
-    monkeypatch.setattr("pydaub.cli.replay.conduct", interrupted)
+    monkeypatch.setattr("pydaub.cli.replay.Loop", interrupted)
     monkeypatch.setattr("pydaub.cli.replay.complain", errors.append)
     with pytest.raises(SystemExit) as raised:
         main(["replay", str(curves), "--journal", str(tmp_path / "run.jsonl")])

@@ -151,22 +151,12 @@ def test_a_learner_that_starts_from_a_smaller_sample_is_not_evaluated_ahead_of_t
 
 
 @pytest.mark.parametrize(
-    ("workers", "limits", "message"),
-    [
-        (0, Limits(), r"`workers` must be at least 1, got 0"),
-        (1.5, Limits(), r"`workers` must be a whole number, got 1\.5"),
-        (
-            1,
-            Limits(seconds=0),
-            r"`learner_timeout` must be a number of seconds, more than 0 .*, got 0\. Leave it out for no limit",
-        ),
-        (1, Limits(seconds=float("nan")), r"`learner_timeout` must be a number of seconds, more than 0 .*, got nan"),
-        (1, Limits(memory=-1), r"`learner_memory` must be a number of bytes, more than 0 .*, got -1"),
-    ],
+    ("workers", "message"),
+    [(0, r"`workers` must be at least 1, got 0"), (1.5, r"`workers` must be a whole number, got 1\.5")],
 )
-def test_bad_parameters_are_refused(workers: Any, limits: Limits, message: str, tmp_path: Path) -> None:
+def test_bad_parameters_are_refused(workers: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        ProcessEngine(task({"good": faulty.Learner()}), workers, tmp_path, limits)
+        ProcessEngine(task({"good": faulty.Learner()}), workers, tmp_path)
 
 
 def test_a_learner_that_takes_too_long_fails(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 import faulty
 from pydaub import InputError
 from pydaub.data import prepare
-from pydaub.engines.limits import available_memory, cores
-from pydaub.engines.registry import ENGINES, Where, open_engine
+from pydaub.engines.registry import ENGINES, Where, open_engine, workers_from
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
+from pydaub.isolation.proc import available_memory, cores
 from pydaub.learners import Learner
 
 LIMITED = Limits(5.0, 1_000_000_000)
@@ -39,7 +39,7 @@ def task() -> Task:
     ],
 )
 def test_an_engine_is_named_or_chosen(where: Where, name: str, description: str) -> None:
-    assert (where.kind.name, where.description) == (name, description)
+    assert (where.name, where.description) == (name, description)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,6 @@ def test_an_engine_is_named_or_chosen(where: Where, name: str, description: str)
         ({"address": "local"}, "`address` must go with the engine ray, got 'serial'"),
         ({"workers": 0}, "`workers` must be at least 1, got 0"),
         ({"workers": 1.5, "engine": "ray"}, r"`workers` must be a whole number, got 1\.5"),
-        ({"limits": Limits(0)}, "`learner_timeout` must be a number of seconds, more than 0"),
         ({"workers": 1, "engine": "serial"}, "`workers` and limits must be left out with the engine serial"),
         ({"limits": LIMITED, "engine": "serial"}, "`workers` and limits must be left out with the engine serial"),
     ],
@@ -79,14 +78,14 @@ def test_a_place_that_makes_no_sense_is_refused(parameters: dict[str, Any], mess
 def test_jobs_are_counted_as_scikit_learn_does(
     n_jobs: Any, limits: Limits, engine: str | None, name: str, workers: int | None
 ) -> None:
-    where = Where.from_jobs(n_jobs, limits, engine=engine)
-    assert (where.kind.name, where.workers) == (name, workers)
+    where = Where(workers_from(n_jobs, limits, engine), limits, engine=engine)
+    assert (where.name, where.workers) == (name, workers)
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "all"])
 def test_a_number_of_jobs_that_makes_no_sense_is_refused(n_jobs: Any) -> None:
     with pytest.raises(InputError, match="`n_jobs` must be a whole number other than 0, or None, got"):
-        Where.from_jobs(n_jobs)
+        workers_from(n_jobs, Limits(), None)
 
 
 def test_the_threads_of_all_workers_do_not_exceed_the_cores() -> None:

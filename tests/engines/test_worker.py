@@ -17,7 +17,7 @@ from pydaub.data import prepare
 from pydaub.engines.worker import evaluate_at, fit_at
 from pydaub.evaluation.evaluate import Task
 from pydaub.evaluation.workbench import Workbench
-from pydaub.isolation.memory import MEMORY_VARIABLE
+from pydaub.isolation.child import MEMORY_VARIABLE
 from pydaub.learners import Learner
 from pydaub.records import outcome_from_json
 

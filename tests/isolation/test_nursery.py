@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from faults import ENOUGH, alive, pids, wait_until
-from pydaub.isolation.nursery import ENVIRONMENT, Ended, Nursery
+from pydaub import InputError
+from pydaub.isolation.nursery import ENVIRONMENT, Ended, Limits, Nursery
 
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 
@@ -188,3 +190,12 @@ def test_the_server_imports_once_what_calls_need(tmp_path: Path, monkeypatch: py
     (server, first), (again, second) = answers
     assert server == again
     assert len({server, first, second}) == 3
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e300, "5", []])
+def test_limits_under_which_nothing_could_run_are_refused(limit: Any) -> None:
+    message = r"must be a number of {}, more than 0 and less than 1e\+18, got .*\. Leave it out for no limit\.$"
+    with pytest.raises(InputError, match="^`learner_timeout` " + message.format("seconds")):
+        Limits(limit)
+    with pytest.raises(InputError, match="^`learner_memory` " + message.format("bytes")):
+        Limits(None, limit)

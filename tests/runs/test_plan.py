@@ -17,8 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 from pydaub import PAPER_SIZES, STRATEGIES, InputError, Schedule, Scores
 from pydaub.algorithm.strategies import PARAMETERS, strategies_with
 from pydaub.data import Prepared, prepare
+from pydaub.evaluation.evaluate import Task
 from pydaub.learners import listed
-from pydaub.runs.plan import SMALLEST_FIRST_SIZE, Plan, Sizes, Wanted, plan, scores_of, versions
+from pydaub.runs.plan import SMALLEST_FIRST_SIZE, Plan, Sizes, check_scoring, plan, scores_of, versions
 
 LEARNERS = [("bayes", GaussianNB()), ("logistic", LogisticRegression(C=0.01)), ("tree", DecisionTreeClassifier())]
 
@@ -46,8 +47,10 @@ def data_of(count: int = 300, seed: int = 0) -> Prepared:
     return prepare(X, np.where(X[:, 0] > 0.7, "high", "low"), seed=seed)
 
 
-def plan_of(learners: Any = LEARNERS, data: Prepared | None = None, **wanted: Any) -> Plan:
-    return plan(data or data_of(), listed(learners), Wanted(**{"strategy": "daub", **wanted}))
+def plan_of(
+    learners: Any = LEARNERS, data: Prepared | None = None, strategy: Any = "daub", parameters: Any = None, **task: Any
+) -> Plan:
+    return plan(Task(data or data_of(), listed(learners), **task), strategy, parameters)
 
 
 @given(st.integers(1, 10**7), st.sampled_from(["1.1", "1.5", "2", "3/2", "7", "1000"]))
@@ -134,6 +137,20 @@ def test_what_the_scores_of_a_run_are(scoring: Any, scores: Scores) -> None:
     assert scores_of(planned.task) == scores
     assert Scores.from_json(planned.settings["scores"]) == scores
     assert scores_of(plan_of(cv=5).task).rows == 210
+
+
+@pytest.mark.parametrize(
+    ("scoring", "message"),
+    [
+        ("accurcy", r"`scoring` must be a scorer of scikit-learn, got 'accurcy'. Did you mean accuracy or"),
+        ("mean_squared_error", r"Did you mean .*neg_mean_squared_error"),
+        ("", r"get_scorer_names\(\) lists them"),
+    ],
+)
+def test_an_unknown_scorer_is_refused_with_a_suggestion(scoring: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_scoring(scoring)
+    check_scoring("neg_log_loss")
 
 
 def test_nonsense_for_a_scorer_is_refused() -> None:

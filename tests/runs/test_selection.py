@@ -29,11 +29,10 @@ from pydaub import (
 from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.registry import Where
 from pydaub.errors import FitFailed
-from pydaub.evaluation.evaluate import fitted_on
-from pydaub.isolation.nursery import Limits
+from pydaub.evaluation.evaluate import Task, fitted_on
 from pydaub.learners import listed
 from pydaub.runs.journal import read
-from pydaub.runs.plan import Plan, Wanted, plan
+from pydaub.runs.plan import Plan, plan
 from pydaub.runs.selection import Selection, select
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -72,7 +71,7 @@ def data_of(count: int = 300, split: Split | None = None, seed: int = 0) -> Prep
 
 
 def plan_of(learners: Any = LEARNERS, data: Prepared | None = None, **wanted: Any) -> Plan:
-    return plan(data or data_of(), listed(learners), Wanted(strategy="daub", **wanted))
+    return plan(Task(data or data_of(), listed(learners), **wanted), "daub")
 
 
 def parts(selection: Selection) -> dict[str, Any]:
@@ -214,15 +213,6 @@ def test_a_folder_that_is_none_is_refused(make: Any, tmp_path: Path) -> None:
     make(tmp_path / "it")
     with pytest.raises(InputError, match=r"Cannot write to the folder .*it: "):
         select(plan_of([("bayes", GaussianNB())]), Where(folder=tmp_path / "it"))
-
-
-@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e300, "5", []])
-def test_limits_under_which_nothing_could_run_are_refused(limit: Any) -> None:
-    for limits, name in ((Limits(limit), "learner_timeout"), (Limits(None, limit), "learner_memory")):
-        with pytest.raises(
-            InputError, match=rf"`{name}` must be a number of (seconds|bytes), more than 0 and less than 1e\+18, got"
-        ):
-            Where(1, limits)
 
 
 def test_workers_share_the_cores() -> None:

@@ -325,7 +325,7 @@ def test_what_cannot_be_admitted_is_not_added(tmp_path: Path) -> None:
 
 def test_commands_are_taken_once_in_their_order_and_rubbish_is_thrown_away(tmp_path: Path) -> None:
     mailbox = Mailbox(tmp_path / "box")
-    assert mailbox.take() == []
+    assert mailbox.take() == {}
     keys = [mailbox.send("pause"), mailbox.send("drop", "tree"), mailbox.send("stop")]
     for number, rubbish in enumerate(
         [
@@ -339,19 +339,19 @@ def test_commands_are_taken_once_in_their_order_and_rubbish_is_thrown_away(tmp_p
     ):
         (tmp_path / "box" / f"{number}.command").write_text(rubbish)
     taken = mailbox.take()
-    assert [(letter.key, letter.command, letter.learner) for letter in taken] == [
+    assert [(key, each.command, each.learner) for key, each in taken.items()] == [
         (keys[0], "pause", None),
         (keys[1], "drop", "tree"),
         (keys[2], "stop", None),
     ]
-    assert mailbox.take() == []
+    assert mailbox.take() == {}
     assert list((tmp_path / "box").iterdir()) == []
     assert mailbox.answer_to(keys[0], 0.0) is False
-    mailbox.answer(taken[0])
+    mailbox.answer(keys[0])
     assert mailbox.answer_to(keys[0], 0.0) is True
     mailbox.send("pause")
     mailbox.clear()
-    assert mailbox.take() == []
+    assert mailbox.take() == {}
     for command, learner in (("nonsense", None), ("drop", None), ("pause", "tree")):
         with pytest.raises(InputError, match="must"):
             mailbox.send(command, learner)

@@ -8,7 +8,7 @@ import pytest
 
 from pydaub import Account, Allocation, Daub, Evaluated, Measurement, Schedule, Table, TableEngine
 from pydaub.errors import InputError
-from pydaub.runs.loop import conduct
+from pydaub.runs.loop import Loop
 from pydaub.views.plots import FORMATS, draw_run, leaders
 
 SIZES = (10, 20, 40, 80)
@@ -21,7 +21,7 @@ def finished() -> Account:
         for name, scores in CURVES.items()
         for size, score in zip(SIZES, scores, strict=True)
     })  # fmt: skip
-    return conduct(Daub(table.learners, Schedule(SIZES)), TableEngine(table), None)
+    return Loop(Daub(table.learners, Schedule(SIZES)), TableEngine(table)).run()
 
 
 def test_leaders_are_those_that_were_ahead_of_the_best() -> None:

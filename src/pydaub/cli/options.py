@@ -11,7 +11,7 @@ import typer
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
 from pydaub.algorithm.strategies import DEFAULT as DEFAULT_NAME
 from pydaub.algorithm.strategies import PARAMETERS, STRATEGIES, strategies_with
-from pydaub.engines.limits import MEMORY_SHARE
+from pydaub.engines.registry import MEMORY_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from pydaub.cli.output import as_json as result_as_json
 from pydaub.engines import Table, TableEngine
 from pydaub.errors import AllLearnersFailed, InputError
 from pydaub.runs.journal import Journal
-from pydaub.runs.loop import conduct
+from pydaub.runs.loop import Loop
 from pydaub.views.summary import counted
 from pydaub.views.terminal import console, print_comparison, print_replay
 
@@ -60,7 +60,7 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     settings = {**chosen.settings, "table": curves.fingerprint} if journal else {}
     try:
         with Journal(journal, settings) if journal else nullcontext() as opened:
-            account = conduct(chosen, TableEngine(curves, jobs), opened)
+            account = Loop(chosen, TableEngine(curves, jobs), opened).run()
     except AllLearnersFailed as error:
         if as_json:
             typer.echo(json.dumps(result_as_json(chosen, error.result)))
@@ -92,7 +92,7 @@ def recorded(
         f" Their learning curves were recorded; nothing is trained now. DAUB on {counted(jobs, 'virtual worker')}:\n"
     )
     accounts = {
-        other: conduct(kind(curves.learners, schedule), TableEngine(curves, jobs), None)
+        other: Loop(kind(curves.learners, schedule), TableEngine(curves, jobs)).run()
         for other, kind in STRATEGIES.items()
     }
     print_replay(out, accounts["daub"], curves, jobs)

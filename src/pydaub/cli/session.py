@@ -19,12 +19,13 @@ from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.formats.synthetic import PAPER_ROWS
 from pydaub.engines.registry import Where
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
+from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
 from pydaub.runs import saving
 from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
-from pydaub.runs.plan import Plan, Sizes, Wanted, check_scoring, default_scoring, plan
+from pydaub.runs.plan import Plan, Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
 from pydaub.views.summary import counted
 from pydaub.views.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
@@ -206,10 +207,9 @@ def _check(request: Request, options: Options) -> None:
 def _planned(request: Request, data: Prepared, options: Options) -> Plan:
     left_out: dict[str, str] = {}
     learners = portfolio(request.learners, data.schema, left_out)
-    wanted = Wanted(
-        strategy=request.strategy,
-        parameters=request.parameters,
-        sizes=Sizes(request.first_size, request.ratio, request.sizes),
+    task = Task(
+        data,
+        learners,
         scoring=request.scoring or default_scoring(data),
         cv=request.cv,
         metrics=request.metrics,
@@ -217,7 +217,8 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
         reuse=request.reuse,
         threads=options.where(Path()).threads,
     )
-    planned = plan(data, learners, wanted)
+    sizes = Sizes(request.first_size, request.ratio, request.sizes)
+    planned = plan(task, request.strategy, request.parameters, sizes)
     if not options.quiet:
         for line in (*data.notes, *([planned.note] if planned.note else []), *_left_out(left_out)):
             complain(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -10,15 +9,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.engines.limits import NO_LIMITS, check_limits, check_workers, cores, memory_each, threads_each
 from pydaub.errors import InputError
+from pydaub.isolation.nursery import NO_LIMITS, Limits
+from pydaub.isolation.proc import available_memory, cores
+from pydaub.records import from_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydaub.engines.base import TaskEngine
     from pydaub.evaluation.evaluate import Task
-    from pydaub.isolation.nursery import Limits
+
+ENGINES: Final = ("serial", "processes", "ray")
+MEMORY_SHARE: Final = 0.8  # of a machine's memory, for all evaluations on it together
 
 
 @dataclass(frozen=True)
@@ -48,56 +51,55 @@ class Where:
     address: str | None = None
 
     def __post_init__(self) -> None:
-        check_limits(self.limits)
         if self.workers is not None:
-            check_workers(self.workers)
-        self.kind.check(self)
-
-    @classmethod
-    def from_jobs(
-        cls,
-        n_jobs: object,
-        limits: Limits = NO_LIMITS,
-        folder: Path | None = None,
-        engine: str | None = None,
-        address: str | None = None,
-    ) -> Where:
-        """Return the place for a number of jobs as scikit-learn counts them: -1 means all cores, None means one."""
-        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-            raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {n_jobs!r}.")
-        jobs = None if n_jobs is None else int(n_jobs)
-        workers = _kind(engine, jobs, limits).workers_from(jobs)
-        return cls(workers, limits, folder, engine, address)
+            from_one(self.workers, "workers")
+        if self.address is not None and self.name != "ray":
+            raise InputError(f"`address` must go with the engine ray, got {self.name!r}.")
+        if self.name == "serial" and (self.workers is not None or self.limits != NO_LIMITS):
+            raise InputError(
+                "`workers` and limits must be left out with the engine serial, which runs in this process, got"
+                f" {self.workers} and {self.limits}. Choose the engine processes."
+            )
 
     @property
-    def kind(self) -> Kind:
+    def name(self) -> str:
         """The engine that was named or chosen."""
-        return _kind(self.engine, self.workers, self.limits)
+        return _chosen(self.engine, self.workers, self.limits)
 
     @property
-    def isolated(self) -> bool:
-        """Whether each evaluation runs in a process of its own."""
-        return self.kind.isolated
+    def at_once(self) -> int:
+        """How many evaluations run on this machine at the same time, if it is not a cluster."""
+        return 1 if self.name == "serial" else self.workers or cores()
 
     @property
     def threads(self) -> int:
-        """How many threads each evaluation may use."""
-        return self.kind.threads(self)
+        """How many threads each evaluation may use. On a cluster it reserves one CPU."""
+        return 1 if self.name == "ray" else max(1, cores() // self.at_once)
 
     @property
     def description(self) -> str:
-        """The place in words, such as "2 workers"."""
-        return self.kind.description(self)
+        """The place in words."""
+        if self.name == "processes":
+            return f"{self.at_once:,} worker{'' if self.at_once == 1 else 's'}"
+        return "this process" if self.name == "serial" else "a Ray cluster"
 
     def with_default_memory(self) -> Where:
-        """Return this place with the engine's default memory limit, unless a limit is set already."""
-        if self.limits.memory is not None or (memory := self.kind.default_memory(self)) is None:
+        """Return this place with a limit for each process that shares the memory out, unless one is set already."""
+        if self.name != "processes" or self.limits.memory is not None or (available := available_memory()) is None:
             return self
+        memory = int(MEMORY_SHARE * available) // self.at_once
         return replace(self, limits=replace(self.limits, memory=memory))
 
     def connect(self) -> str | None:
         """Check that the engine can be used, before a run begins; return what users should know about it."""
-        return self.kind.connect(self)
+        if self.name != "ray":
+            return None
+        from pydaub.engines.cluster.ray import LOCAL, connect  # noqa: PLC0415  # an optional dependency
+
+        connect(self.address, self.workers)
+        if self.address != LOCAL:
+            return None
+        return "Started a Ray cluster that listens on loopback only, requires a token and sends no usage statistics."
 
     def suited(self, task: Task) -> Task:
         """Return the task as it can run here.
@@ -105,150 +107,50 @@ class Where:
         The engine "serial" keeps what learners have learned in memory only. A resumed run would not find it again, so
         in a run that can be resumed learners do not start from it at all.
         """
-        return task if self.isolated or self.folder is None else replace(task, reuse=False)
+        return replace(task, reuse=False) if self.name == "serial" and self.folder is not None else task
+
+
+def workers_from(n_jobs: object, limits: Limits, engine: str | None) -> int | None:
+    """Return the workers for a number of jobs as scikit-learn counts them: -1 means all cores, None means one."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InputError(f"`n_jobs` must be a whole number other than 0, or None, got {n_jobs!r}.")
+    jobs = None if n_jobs is None else int(n_jobs)
+    name = _chosen(engine, jobs, limits)
+    if name == "processes":
+        return 1 if jobs is None else jobs if jobs > 0 else max(1, cores() + 1 + jobs)
+    return None if name == "ray" and jobs is not None and jobs < 0 else jobs
+
+
+def _chosen(engine: Any, workers: int | None, limits: Limits) -> str:  # noqa: ANN401  # users pass anything
+    if engine is None:
+        return "serial" if workers is None and limits == NO_LIMITS else "processes"
+    if not isinstance(engine, str) or engine not in ENGINES:
+        raise InputError(f"`engine` must be one of {', '.join(ENGINES)}, got {engine!r}.")
+    return engine
 
 
 @contextmanager
 def open_engine(task: Task, where: Where) -> Iterator[TaskEngine]:
     """Open the engine for a task; on exit, close it and delete its folder if that is a temporary one."""
     with ExitStack() as stack:
-        engine = where.kind.open(task, where, stack)
+        folder = where.folder
+        if folder is None and where.name != "serial":
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="pydaub-", ignore_cleanup_errors=True)))
+        engine = _opened(task, where, folder or Path())
         stack.callback(engine.close)
         yield engine
 
 
-class Kind(ABC):
-    """What distinguishes an engine from the others."""
-
-    name: str
-    isolated = True  # whether each evaluation runs in a process of its own
-
-    def check(self, where: Where) -> None:
-        """Raise InputError if the engine cannot do what is asked for."""
-        if where.address is not None:
-            raise InputError(f"`address` must go with the engine ray, got {self.name!r}.")
-
-    @abstractmethod
-    def workers_from(self, jobs: int | None) -> int | None:
-        """Return the number of workers for a number of jobs as scikit-learn counts them."""
-
-    @abstractmethod
-    def threads(self, where: Where) -> int:
-        """Return how many threads each evaluation may use."""
-
-    def default_memory(self, where: Where) -> int | None:  # noqa: ARG002  # for engines that need it
-        """Return the memory limit of each evaluation in bytes if the user sets none; None for no limit."""
-        return None
-
-    @abstractmethod
-    def description(self, where: Where) -> str:
-        """Return the place in words."""
-
-    def connect(self, where: Where) -> str | None:  # noqa: ARG002  # for engines that need it
-        """Check that the engine can be used; return what users should know about it."""
-        return None
-
-    @abstractmethod
-    def open(self, task: Task, where: Where, stack: ExitStack) -> TaskEngine:
-        """Return the engine; the stack cleans up after it."""
-
-
-class _Serial(Kind):
-    name = "serial"
-    isolated = False
-
-    def check(self, where: Where) -> None:
-        super().check(where)
-        if where.workers is not None or where.limits != NO_LIMITS:
-            raise InputError(
-                "`workers` and limits must be left out with the engine serial, which runs in this process, got"
-                f" {where.workers} and {where.limits}. Choose the engine processes."
-            )
-
-    def workers_from(self, jobs: int | None) -> int | None:
-        return jobs
-
-    def threads(self, where: Where) -> int:  # noqa: ARG002  # one evaluation at a time
-        return threads_each(1)
-
-    def description(self, where: Where) -> str:  # noqa: ARG002  # always the same
-        return "this process"
-
-    def open(self, task: Task, where: Where, stack: ExitStack) -> TaskEngine:  # noqa: ARG002  # it needs no folder
-        from pydaub.engines.inprocess import InProcessEngine  # noqa: PLC0415  # imports scikit-learn
+def _opened(task: Task, where: Where, folder: Path) -> TaskEngine:
+    """Return the engine; each is imported here because it needs scikit-learn, or Ray, an optional dependency."""
+    if where.name == "serial":
+        from pydaub.engines.inprocess import InProcessEngine  # noqa: PLC0415
 
         return InProcessEngine(task)
+    if where.name == "processes":
+        from pydaub.engines.processes import ProcessEngine  # noqa: PLC0415
 
+        return ProcessEngine(task, where.at_once, folder, where.limits)
+    from pydaub.engines.cluster.ray import RayEngine  # noqa: PLC0415
 
-class _Processes(Kind):
-    name = "processes"
-
-    def workers_from(self, jobs: int | None) -> int | None:
-        if jobs is None:
-            return 1
-        return jobs if jobs > 0 else max(1, cores() + 1 + jobs)
-
-    def threads(self, where: Where) -> int:
-        return threads_each(_workers(where))
-
-    def default_memory(self, where: Where) -> int | None:
-        return memory_each(_workers(where))
-
-    def description(self, where: Where) -> str:
-        workers = _workers(where)
-        return f"{workers:,} worker{'' if workers == 1 else 's'}"
-
-    def open(self, task: Task, where: Where, stack: ExitStack) -> TaskEngine:
-        from pydaub.engines.processes import ProcessEngine  # noqa: PLC0415  # imports scikit-learn
-
-        return ProcessEngine(task, _workers(where), _folder(where, stack), where.limits)
-
-
-class _Ray(Kind):
-    name = "ray"
-
-    def check(self, where: Where) -> None:
-        """Accept everything: an address is checked when it is connected to."""
-
-    def workers_from(self, jobs: int | None) -> int | None:
-        return None if jobs is None or jobs < 0 else jobs
-
-    def threads(self, where: Where) -> int:  # noqa: ARG002  # each evaluation reserves one CPU
-        return 1
-
-    def description(self, where: Where) -> str:  # noqa: ARG002  # nodes come and go
-        return "a Ray cluster"
-
-    def connect(self, where: Where) -> str | None:
-        from pydaub.engines.cluster.ray import LOCAL, connect  # noqa: PLC0415  # an optional dependency
-
-        connect(where.address, where.workers)
-        if where.address != LOCAL:
-            return None
-        return "Started a Ray cluster that listens on loopback only, requires a token and sends no usage statistics."
-
-    def open(self, task: Task, where: Where, stack: ExitStack) -> TaskEngine:
-        from pydaub.engines.cluster.ray import RayEngine  # noqa: PLC0415  # an optional dependency
-
-        return RayEngine(task, _folder(where, stack), where.limits, address=where.address, workers=where.workers)
-
-
-KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (_Serial(), _Processes(), _Ray())}
-ENGINES: Final = tuple(KINDS)
-
-
-def _kind(engine: Any, workers: int | None, limits: Limits) -> Kind:  # noqa: ANN401  # users pass anything
-    name = engine if engine is not None else "serial" if workers is None and limits == NO_LIMITS else "processes"
-    if not isinstance(name, str) or name not in KINDS:
-        raise InputError(f"`engine` must be one of {', '.join(ENGINES)}, got {engine!r}.")
-    return KINDS[name]
-
-
-def _workers(where: Where) -> int:
-    return cores() if where.workers is None else where.workers
-
-
-def _folder(where: Where, stack: ExitStack) -> Path:
-    if where.folder is not None:
-        return where.folder
-    return Path(stack.enter_context(TemporaryDirectory(prefix="pydaub-", ignore_cleanup_errors=True)))
+    return RayEngine(task, folder, where.limits, address=where.address, workers=where.workers)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, TextIO
 
 from pydaub.errors import InputError, ProtocolError, RefusedAllocation
-from pydaub.records import Allocation, Failure, Measurement, Outcome, parsed, whole
+from pydaub.records import Allocation, Failure, Measurement, Outcome, from_one, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,28 +67,20 @@ class Table:
         """
         if not isinstance(path, str | Path):
             raise InputError(f"`path` must be the path of a CSV file, got {path!r}.")
-        path = Path(path)
-        line = 0
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                reader = csv.reader(file, strict=True)
-                try:
-                    return cls(dict(_rows(reader, str(path))), str(path))
-                finally:
-                    line = reader.line_num
+            with Path(path).open(encoding="utf-8-sig", newline="") as file:
+                return cls(dict(_rows(file, str(path))), str(path))
+        except InputError:
+            raise
         except UnicodeDecodeError as error:
             raise InputError(f"{path} must be UTF-8 text, got {error}. Save it as UTF-8.") from None
-        except csv.Error as error:
-            raise InputError(f"Line {line} of {path} must be comma-separated text, got: {error}. Correct it.") from None
         except (OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(f"{path} must be a readable file, got {getattr(error, 'strerror', error)}.") from None
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
         """All learners, in the order in which they first appear."""
-        return tuple(self._sizes_of)
+        return tuple(dict.fromkeys(allocation.learner for allocation in self.outcomes))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -103,23 +95,12 @@ class Table:
             digest.update(repr((allocation, outcome)).encode())
         return digest.hexdigest()
 
-    @cached_property
-    def _sizes_of(self) -> dict[str, list[int]]:
-        sizes: dict[str, list[int]] = {}
-        for allocation in self.outcomes:
-            sizes.setdefault(allocation.learner, []).append(allocation.size)
-        return sizes
-
     def __getitem__(self, allocation: Allocation) -> Outcome:
         """Return the recorded outcome of an allocation; raise RefusedAllocation if there is none."""
-        try:
-            return self.outcomes[allocation]
-        except KeyError:
-            raise RefusedAllocation(self._missing(allocation)) from None
-
-    def _missing(self, allocation: Allocation) -> str:
-        known = sorted(self._sizes_of.get(allocation.learner, ()))
-        return (
+        if (outcome := self.outcomes.get(allocation)) is not None:
+            return outcome
+        known = sorted(each.size for each in self.outcomes if each.learner == allocation.learner)
+        raise RefusedAllocation(
             f"{self.name} must hold size {allocation.size} of learner {allocation.learner!r}, which is asked for,"
             f" got {'only ' + ', '.join(map(str, known)) if known else 'no line for this learner'}."
             " Record it, or choose other sizes."
@@ -141,10 +122,7 @@ class TableEngine:
     """
 
     def __init__(self, table: Table, workers: int = 1) -> None:
-        self._table = table
-        self._workers = whole(workers, "workers")
-        if self._workers < 1:
-            raise InputError(f"`workers` must be at least 1, got {workers}.")
+        self._table, self._workers = table, from_one(workers, "workers")
         self._running: list[tuple[float, int, Allocation, Outcome]] = []
         self._submitted = 0
         self._clock = 0.0
@@ -187,8 +165,26 @@ class TableEngine:
         self._running.clear()
 
 
-def _rows(reader: _Reader, name: str) -> Iterator[tuple[Allocation, Outcome]]:
-    header = [column.strip() for column in next(reader, [])]
+def _rows(file: TextIO, name: str) -> Iterator[tuple[Allocation, Outcome]]:
+    """Yield what each line of a CSV file records; `name` is the file's, for messages."""
+    reader = csv.reader(file, strict=True)
+    seen: dict[Allocation, int] = {}
+    try:
+        header = _header(next(reader, []), name)
+        for row in filter(None, reader):
+            try:
+                allocation, outcome = _parsed(row, header, seen)
+            except InputError as error:
+                raise InputError(f"Line {reader.line_num} of {name}: {error} Correct or remove the line.") from None
+            seen[allocation] = reader.line_num
+            yield allocation, outcome
+    except csv.Error as error:
+        message = f"Line {reader.line_num} of {name} must be comma-separated text, got: {error}. Correct it."
+        raise InputError(message) from None
+
+
+def _header(row: list[str], name: str) -> list[str]:
+    header = [column.strip() for column in row]
     if missing := [column for column in COLUMNS if column not in header]:
         raise InputError(
             f"{name} must have the columns {','.join(COLUMNS)} in its first line, got {','.join(header)[:200]!r}."
@@ -196,68 +192,40 @@ def _rows(reader: _Reader, name: str) -> Iterator[tuple[Allocation, Outcome]]:
         )
     if len(set(header)) < len(header):
         raise InputError(f"{name} must have each column once, got {','.join(header)}. Remove the duplicate.")
-    places = [header.index(column) for column in COLUMNS]
-    failure_place = header.index(FAILURE_COLUMN) if FAILURE_COLUMN in header else None
-    seen: dict[Allocation, int] = {}
-    for row in reader:
-        if not row:
-            continue
-        try:
-            if len(row) != len(header):
-                _refuse_length(row, header)
-            failure = "" if failure_place is None else row[failure_place].strip()
-            allocation, outcome = _parsed([row[place] for place in places], failure)
-            if allocation in seen:
-                _refuse_twice(allocation, seen[allocation])
-        except InputError as error:
-            raise InputError(f"Line {reader.line_num} of {name}: {error} Correct or remove the line.") from None
-        seen[allocation] = reader.line_num
-        yield allocation, outcome
+    return header
 
 
-def _refuse_length(row: list[str], header: list[str]) -> NoReturn:
-    raise InputError(f"a line must have {len(header)} values, got {len(row)}.")
-
-
-def _refuse_twice(allocation: Allocation, line: int) -> NoReturn:
-    raise InputError(
-        f"a learner and size must not repeat, got {allocation.learner!r} with {allocation.size}, a duplicate of line"
-        f" {line}."
-    )
-
-
-def _parsed(values: list[str], failure: str) -> tuple[Allocation, Outcome]:
-    """Parse a line, whose values are in the order of COLUMNS."""
-    learner, size, *numbers = values
+def _parsed(row: list[str], header: list[str], seen: Mapping[Allocation, int]) -> tuple[Allocation, Outcome]:
+    """Parse a line; `seen` holds the line of each earlier allocation."""
+    if len(row) != len(header):
+        raise InputError(f"a line must have {len(header)} values, got {len(row)}.")
+    values = dict(zip(header, row, strict=True))
     try:
-        allocation = Allocation(learner.strip(), parsed(int, size))
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"`size` must be a whole number, got {size!r}.") from None
-    if failure:
-        if any(text.strip() for text in numbers[:2]):
-            raise InputError(f"a line with a `failure` must leave its scores empty, got {','.join(numbers[:2])}.")
-        kind, _, message = failure.partition(":")
-        return allocation, Failure(kind.strip(), message.strip(), _finite("seconds", numbers[-1]))
-    train_score, valid_score, seconds = map(_finite, COLUMNS[2:], numbers)
-    return allocation, Measurement(train_score, valid_score, seconds)
+        size = parsed(int, values["size"])
+    except ValueError:
+        raise InputError(f"`size` must be a whole number, got {values['size']!r}.") from None
+    allocation = Allocation(values["learner"].strip(), size)
+    if allocation in seen:
+        raise InputError(
+            f"a learner and size must not repeat, got {allocation.learner!r} with {size}, a duplicate of line"
+            f" {seen[allocation]}."
+        )
+    failure = values.get(FAILURE_COLUMN, "").strip()
+    if not failure:
+        train_score, valid_score, seconds = (_finite(values, column) for column in COLUMNS[2:])
+        return allocation, Measurement(train_score, valid_score, seconds)
+    scores = [values[column] for column in COLUMNS[2:4]]
+    if any(text.strip() for text in scores):
+        raise InputError(f"a line with a `failure` must leave its scores empty, got {','.join(scores)}.")
+    kind, _, message = failure.partition(":")
+    return allocation, Failure(kind.strip(), message.strip(), _finite(values, "seconds"))
 
 
-def _finite(column: str, text: str) -> float:
+def _finite(values: Mapping[str, str], column: str) -> float:
     try:
-        value = parsed(float, text)
+        value = parsed(float, values[column])
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"`{column}` must be a finite number, got {text!r}.")
+        raise InputError(f"`{column}` must be a finite number, got {values[column]!r}.")
     return value
-
-
-class _Reader(Protocol):
-    """The type of `csv.reader`."""
-
-    line_num: int
-
-    def __iter__(self) -> Iterator[list[str]]: ...
-    def __next__(self) -> list[str]: ...

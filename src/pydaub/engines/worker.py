@@ -12,8 +12,7 @@ import cloudpickle
 from pydaub.data.prepared import write_whole
 from pydaub.evaluation.evaluate import evaluate, fitted_on
 from pydaub.evaluation.workbench import Workbench
-from pydaub.isolation.child import Answer
-from pydaub.isolation.memory import MEMORY_VARIABLE, mentions_memory
+from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 
 # The functions below, by the names under which a `Nursery` finds them.

@@ -6,18 +6,19 @@ import hashlib
 import random
 import time
 import warnings
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pandas as pd
+import scipy.sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -46,9 +47,9 @@ class Task:
 
     `scoring` is a scikit-learn scorer, its name, or None for the learner's own `score`. With `cv` (a number of folds or
     a splitter) the score is that of cross-validation on the sample, otherwise that on the validation rows. `metrics`
-    says whether other metrics are recorded too. `weighted` says whether sample weights go to "fit", to "score", or to
-    both. With `reuse`, a learner may start from what it learned on a smaller sample. `config` is scikit-learn's global
-    configuration, which worker processes would not have otherwise.
+    says whether other metrics are recorded too. With `reuse`, a learner may start from what it learned on a smaller
+    sample. `config` is scikit-learn's global configuration, which worker processes would not have otherwise; it says
+    whether sample weights go to whoever requests them (metadata routing), or to `fit` directly.
     """
 
     data: Prepared
@@ -58,13 +59,8 @@ class Task:
     metrics: bool = True
     seed: int = 0
     reuse: bool = True
-    weighted: frozenset[str] = frozenset({"fit"})
     threads: int = 1
     config: Mapping[str, Any] = field(default_factory=get_config)
-
-    def unrouted(self) -> Task:
-        """Return the task without metadata routing: weights go to `fit` directly."""
-        return replace(self, config={**self.config, "enable_metadata_routing": False})
 
 
 @dataclass(frozen=True)
@@ -75,15 +71,6 @@ class Evaluation:
     fitted: Any = None
 
 
-def check_scoring_name(scoring: str) -> None:
-    """Raise InputError if scikit-learn has no scorer of this name, and suggest similar names."""
-    names = get_scorer_names()
-    if scoring not in names:
-        near = get_close_matches(scoring, names, n=3, cutoff=0.4)
-        advice = f"Did you mean {' or '.join(near)}?" if near else "sklearn.metrics.get_scorer_names() lists them."
-        raise InputError(f"`scoring` must be a scorer of scikit-learn, got {scoring!r}. {advice}")
-
-
 def check_scoring_fits(data: Prepared, scoring: str) -> None:
     """Raise InputError if the scorer cannot score this target, before it makes every learner fail."""
     sample = data.train(data.full_size)
@@ -92,11 +79,8 @@ def check_scoring_fits(data: Prepared, scoring: str) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _finite(
-                get_scorer(scoring)(
-                    dummy.fit(np.zeros((len(sample.y), 1)), sample.y), np.zeros((len(scored.y), 1)), scored.y
-                )
-            )
+            dummy.fit(np.zeros((len(sample.y), 1)), sample.y)
+            _finite(get_scorer(scoring)(dummy, np.zeros((len(scored.y), 1)), scored.y))
     except (ValueError, TypeError) as error:
         raise InputError(
             f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}: {one_line(error)} Choose another."
@@ -108,17 +92,17 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
     began = time.perf_counter()
     try:
         with _surroundings(task, allocation):
+            sample, fitted = task.data.train(allocation.size), None
             if task.cv is None:
-                measured, fitted = _validated(task, allocation, memory)
+                measured, fitted = _measured(task, allocation, sample, task.data.valid(), memory)
+                fitted = _handed_over(task, allocation, fitted)
             else:
-                measured, fitted = _cross_validated(task, allocation), None
+                measured = _cross_validated(task, allocation, sample)
         train, valid, metrics = measured
         return Evaluation(Measurement(train, valid, time.perf_counter() - began, metrics), fitted)
-    except MemoryError as error:
-        failure = Failure("memory", f"MemoryError: {error}", time.perf_counter() - began)
     except Exception as error:  # noqa: BLE001  # a learner may raise anything
-        failure = Failure("error", one_line(error), time.perf_counter() - began)
-    return Evaluation(failure)
+        kind = "memory" if isinstance(error, MemoryError) else "error"
+        return Evaluation(Failure(kind, one_line(error), time.perf_counter() - began))
 
 
 def fitted_on(task: Task, allocation: Allocation, *, with_validation: bool = False) -> Any:
@@ -162,23 +146,22 @@ def thread_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _validated(task: Task, allocation: Allocation, memory: Memory | None) -> tuple[tuple[float, float, Any], Any]:
-    sample, valid = task.data.train(allocation.size), task.data.valid()
-    fitted = _fitted(task, allocation, sample, memory)
-    train_score, _ = _scored(task, fitted, sample, metrics=False)
+def _measured(
+    task: Task, allocation: Allocation, train: Sample, valid: Sample, memory: Memory | None = None
+) -> tuple[tuple[float, float, dict[str, float]], Any]:
+    """Fit a learner; return its scores on both samples with the metrics on the second one, and the fitted learner."""
+    fitted = _fitted(task, allocation, train, memory)
+    train_score, _ = _scored(task, fitted, train, metrics=False)
     valid_score, metrics = _scored(task, fitted, valid, metrics=task.metrics)
-    return (train_score, valid_score, metrics), _handed_over(task, allocation, fitted)
+    return (train_score, valid_score, metrics), fitted
 
 
-def _cross_validated(task: Task, allocation: Allocation) -> tuple[float, float, Any]:
+def _cross_validated(task: Task, allocation: Allocation, sample: Sample) -> tuple[float, float, dict[str, float]]:
     """Return the mean scores and metrics over the folds of the sample."""
-    sample = task.data.train(allocation.size)
-    folds = []
-    for train_rows, test_rows in _folds(task, allocation, sample):
-        train, test = _taken(sample, train_rows), _taken(sample, test_rows)
-        fitted = _fitted(task, allocation, train, None)
-        train_score, _ = _scored(task, fitted, train, metrics=False)
-        folds.append((train_score, *_scored(task, fitted, test, metrics=task.metrics)))
+    folds = [
+        _measured(task, allocation, _taken(sample, train), _taken(sample, test))[0]
+        for train, test in _folds(task, allocation, sample)
+    ]
     names = [name for name in folds[0][2] if all(name in fold[2] for fold in folds)]
     metrics = {name: float(np.mean([fold[2][name] for fold in folds])) for name in names}
     metrics["valid_score_std"] = float(np.std([fold[1] for fold in folds]))
@@ -198,40 +181,34 @@ def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any
 
 
 def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory | None) -> Any:
-    given = task.learners[allocation.learner].estimator
-    estimator = clone(given, safe=False)
-    changed = changed_parameters(estimator, seed_of(task, allocation), task.threads)
-    if changed:
+    estimator = clone(task.learners[allocation.learner].estimator, safe=False)
+    if changed := changed_parameters(estimator, seed_of(task, allocation), task.threads):
         estimator.set_params(**changed)
-    fit = _fit_parameters(estimator, sample) if "fit" in task.weighted else {}
+    fit = _fit_parameters(estimator, sample)
     if memory is not None and not fit and task.reuse:
-        estimator = fit_again(estimator, sample, memory, allocation)
-    else:
-        estimator.fit(sample.X, sample.y, **fit)
+        return fit_again(estimator, sample, memory, allocation)
+    estimator.fit(sample.X, sample.y, **fit)
     return estimator
 
 
 def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
     """Restore the number of threads that the user chose: the limit was for the evaluation only."""
-    given = task.learners[allocation.learner].estimator
-    if hasattr(given, "set_params"):
-        now = fitted.get_params()
-        threads = {
-            name: value
-            for name, value in given.get_params().items()
-            if name.rpartition("__")[2] in THREAD_PARAMETERS and now.get(name) != value
-        }
-        if threads:
-            fitted.set_params(**threads)
+    given, now = parameters_of(task.learners[allocation.learner].estimator), parameters_of(fitted)
+    threads = [name for name in given if name.rpartition("__")[2] in THREAD_PARAMETERS]
+    if changed := {name: given[name] for name in threads if now.get(name) != given[name]}:
+        fitted.set_params(**changed)
     return fitted
+
+
+def parameters_of(thing: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator and of the estimators in it; none if it is not of scikit-learn's kind."""
+    return thing.get_params() if hasattr(thing, "get_params") else {}
 
 
 def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any]:
     """Return the parameters to change: seeds that are not set, and numbers of threads above the limit."""
-    if not hasattr(estimator, "get_params"):
-        return {}
     changed: dict[str, Any] = {}
-    parameters = estimator.get_params()
+    parameters = parameters_of(estimator)
     for name, value in parameters.items():
         owner, _, last = name.rpartition("__")
         if last == "random_state" and value is None:
@@ -245,14 +222,12 @@ def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any
 
 def _fit_parameters(estimator: Any, sample: Sample) -> dict[str, Any]:
     """Return the arguments of `fit` that pass the sample weights; in a pipeline they go to the last step."""
-    if sample.weights is None or (_routing() and not _wants(estimator, "fit")):
-        return {}
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if not _routing() and not _takes_weights(last):
+    if sample.weights is None or _routing():
+        return _requested_weights(estimator, "fit", sample)
+    step, last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
+    if not _takes_weights(last):
         raise TypeError(f"{type(last).__name__} takes no sample weights")
-    if isinstance(estimator, Pipeline) and not _routing():
-        return {f"{estimator.steps[-1][0]}__sample_weight": sample.weights}
-    return {"sample_weight": sample.weights}
+    return {f"{step}__sample_weight" if step else "sample_weight": sample.weights}
 
 
 def _takes_weights(estimator: Any) -> bool:
@@ -266,32 +241,28 @@ def _routing() -> bool:
     return bool(get_config()["enable_metadata_routing"])
 
 
-def _wants(consumer: Any, method: str) -> bool:
-    """Return whether an estimator or a scorer has requested weights."""
-    return bool(get_routing_for_object(consumer).consumes(method, ["sample_weight"]))
+def _requested_weights(consumer: Any, method: str, sample: Sample) -> dict[str, Any]:
+    """Return the sample weights, if there are any and an estimator or a scorer has requested them."""
+    if sample.weights is None or not _routing():
+        return {}
+    wanted = get_routing_for_object(consumer).consumes(method, ["sample_weight"])
+    return {"sample_weight": sample.weights} if wanted else {}
 
 
 def _scored(task: Task, fitted: Any, sample: Sample, *, metrics: bool) -> tuple[float, dict[str, float]]:
     """Return the score and the other metrics."""
-    named = isinstance(task.scoring, str)
-    seen = Predictions(fitted) if named else fitted  # a scorer of the user's may look at the learner itself
+    predictions = Predictions(fitted)
     found: dict[str, float] = {}
     if metrics:
-        try:
-            found = _metrics(task, Predictions(fitted) if not named else seen, sample)
-        except Exception:  # noqa: BLE001  # the score counts, even if a learner fails to give the metrics
-            found = {}
+        with suppress(Exception):  # the score counts, even if a learner fails to give the metrics
+            classes = np.asarray(task.data.schema.classes)
+            if task.data.schema.task == "classification":
+                found = classification_metrics(predictions, sample.X, sample.y, classes)
+            else:
+                found = regression_metrics(predictions, sample.X, sample.y)
     scorer = check_scoring(fitted, scoring=task.scoring)
-    weighted = "score" in task.weighted and sample.weights is not None and _routing() and _wants(scorer, "score")
-    weights = {"sample_weight": sample.weights} if weighted else {}
-    return _finite(scorer(seen, sample.X, sample.y, **weights)), found
-
-
-def _metrics(task: Task, fitted: Any, sample: Sample) -> dict[str, float]:
-    schema = task.data.schema
-    if schema.task == "classification":
-        return classification_metrics(fitted, sample.X, sample.y, np.asarray(schema.classes))
-    return regression_metrics(fitted, sample.X, sample.y)
+    seen = predictions if isinstance(task.scoring, str) else fitted  # a user's scorer may look at the learner itself
+    return _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample))), found
 
 
 def _finite(score: Any) -> float:
@@ -317,8 +288,6 @@ def _stacked(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray):
         return np.concatenate([a, b])
     if hasattr(a, "iloc"):
-        import pandas as pd  # noqa: PLC0415  # needed for frames only
-
         joined = pd.concat([a, b], ignore_index=True)
         for name in a.select_dtypes("category"):
             if joined[name].dtype != a[name].dtype:  # validation rows that the user gave may have other categories
@@ -326,6 +295,4 @@ def _stacked(a: Any, b: Any) -> Any:
         return joined
     if hasattr(a, "vstack"):  # polars
         return a.vstack(b)
-    import scipy.sparse  # noqa: PLC0415  # needed for sparse rows only
-
     return scipy.sparse.vstack([a, b], format="csr")

@@ -79,9 +79,8 @@ def fit_again(estimator: Any, sample: Sample, memory: Memory, allocation: Alloca
     before_it = estimator[:-1] if estimator is not last and len(estimator) > 1 else None
     X = sample.X if before_it is None else before_it.fit_transform(sample.X, sample.y)
     _fit_from(last, X, sample.y, learned)
-    if (
-        np.max(getattr(last, "n_iter_", 0)) < last.max_iter
-    ):  # else the next size would start from an unfinished solution
+    finished = np.max(getattr(last, "n_iter_", 0)) < last.max_iter
+    if finished:  # else the next size would start from an unfinished solution
         memory.keep(allocation, {name: getattr(last, name) for name in LEARNED if hasattr(last, name)})
     return estimator
 

@@ -10,15 +10,27 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pydaub.errors import one_line
-from pydaub.isolation.memory import MEMORY_VARIABLE
 from pydaub.isolation.proc import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl, status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # set in a limited child to its limit in bytes; the JVM's heap size needs it
+# How libraries report that they ran into it.
+MEMORY_WORDS: Final = (
+    "bad_alloc",
+    "bad_malloc",
+    "Cannot allocate memory",
+    "MemoryError",
+    "Memory allocation",
+    "out of memory",
+    "insufficient memory",  # the JVM
+    "Could not reserve enough space",  # the JVM
+    "can't start new thread",  # no memory for the thread's stack
+)
 # The server enforces the limit on the memory in use. RLIMIT_DATA limits the memory that is reserved, which is always
 # more, and OpenBLAS retries forever when it is refused memory. So the kernel's limit lies well above the real one.
 SLACK, SLACK_BYTES = 1.25, 128 << 20
@@ -33,6 +45,11 @@ class Answer:
 
     value: Any
     reusable: bool
+
+
+def mentions_memory(text: str) -> bool:
+    """Return whether a message contains the words of a library that could not allocate memory."""
+    return any(word in text for word in MEMORY_WORDS)
 
 
 def live(function: Callable[..., Any], request: Mapping[str, Any], result: int, output: int, requests: int) -> NoReturn:
@@ -60,10 +77,9 @@ def _answer(function: Callable[..., Any], request: Mapping[str, Any], output: in
         value = function(**request["arguments"])
         answer = value if isinstance(value, Answer) else Answer(value, reusable=True)
         return json.dumps({"value": answer.value, "reusable": answer.reusable}).encode() + b"\n"
-    except MemoryError as error:
-        return json.dumps({"memory": one_line(error)}).encode() + b"\n"
     except BaseException as error:  # noqa: BLE001  # even SystemExit: the answer is the only way to report it
-        return json.dumps({"error": one_line(error)}).encode() + b"\n"
+        kind = "memory" if isinstance(error, MemoryError) else "error"
+        return json.dumps({kind: one_line(error)}).encode() + b"\n"
 
 
 def _settle(memory: int | None, output: int) -> None:

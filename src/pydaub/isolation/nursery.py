@@ -1,30 +1,32 @@
 """The owner's side of isolated calls: begin a call, wait for one to end, close.
 
-A `Nursery` starts one server process with exec (`server.py`), and the server forks a child for each call. So a child
-copies none of the owner's memory and inherits none of its locks or open files, and the owner's `__main__` is never
-imported again.
+A `Nursery` starts one server process with exec (`server.py`), which forks a child for each call. So a child has none of
+the owner's memory, locks and open files, and the owner's `__main__` is never imported again.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pydaub.errors import InputError
 from pydaub.isolation.server import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+MOST: Final = 1e18  # seconds or bytes; the system cannot represent larger limits
 # Libraries read these when they are loaded. A call that may use more threads raises the number with threadpoolctl.
 ENVIRONMENT: Final = {
     **dict.fromkeys(
@@ -42,6 +44,20 @@ class Limits:
 
     seconds: float | None = None
     memory: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, unit, limit in (
+            ("learner_timeout", "seconds", self.seconds),
+            ("learner_memory", "bytes", self.memory),
+        ):
+            if limit is not None and not (isinstance(limit, int | float) and 0 < limit < MOST):
+                raise InputError(
+                    f"`{name}` must be a number of {unit}, more than 0 and less than {MOST:g}, got {limit!r}."
+                    " Leave it out for no limit."
+                )
+
+
+NO_LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +86,10 @@ class Nursery:
         self._repeated: set[int] = set()  # keys of requests that were repeated because the server died
         self._ready: deque[Ended] = deque()
         self._keys = 0
-        self._buffer = b""
         self._start()
 
     def _start(self) -> None:
-        ours, theirs = socket.socketpair()
+        self._server, theirs = Pipe()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(  # noqa: S603  # this very interpreter, with our own arguments
             [sys.executable, "-P", "-c", f"from pydaub.isolation.server import serve; serve({theirs.fileno()})"],
@@ -84,10 +99,9 @@ class Nursery:
             start_new_session=True,  # Ctrl-C in the terminal must reach the owner only
         )
         theirs.close()
-        self._socket, self._buffer = ours, b""
         self._send(self._setup)
 
-    def begin(self, arguments: Mapping[str, Any], limits: Limits = Limits(), *, reusable: bool = False) -> int:  # noqa: B008  # frozen
+    def begin(self, arguments: Mapping[str, Any], limits: Limits = NO_LIMITS, *, reusable: bool = False) -> int:
         """Start a call in a child process and return its key.
 
         With `reusable`, the call may run in the child of an earlier reusable call, and later ones may run in its
@@ -107,21 +121,17 @@ class Nursery:
 
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return the next call that has ended, or None if none ends within `timeout` seconds."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
         while not self._ready:
-            left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-            self._socket.settimeout(None if left is None else min(max(left, 1e-6), LONGEST_WAIT))
+            left = max(deadline - time.monotonic(), 0.0)
             try:
-                received = self._socket.recv(1 << 16)
-            except TimeoutError:
-                if left is not None and left > LONGEST_WAIT:
-                    continue
-                return None
-            except ConnectionError:
-                received = b""
-            if received:
-                self._take(received)
-            else:
+                if self._server.poll(min(left, LONGEST_WAIT)):
+                    ended = Ended(**json.loads(self._server.recv_bytes()))
+                    if self._running.pop(ended.key, None) is not None:
+                        self._ready.append(ended)
+                elif left <= LONGEST_WAIT:
+                    return None
+            except (EOFError, OSError):
                 self._restart()
         return self._ready.popleft()
 
@@ -130,13 +140,6 @@ class Nursery:
         if self._running.pop(key, None) is not None:
             self._send({"cancel": key})
         self._ready = deque(ended for ended in self._ready if ended.key != key)
-
-    def _take(self, received: bytes) -> None:
-        *lines, self._buffer = (self._buffer + received).split(b"\n")
-        for line in lines:
-            ended = Ended(**json.loads(line))
-            if self._running.pop(ended.key, None) is not None:
-                self._ready.append(ended)
 
     def _restart(self) -> None:
         """Replace a server that died; repeat each of its calls once, and report those that lose their server twice."""
@@ -152,18 +155,18 @@ class Nursery:
                 self._send(request)
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        self._socket.settimeout(None)
         with suppress(ConnectionError):  # the server has died; `wait` notices it and starts another
-            self._socket.sendall(json.dumps(message).encode() + b"\n")
+            self._server.send_bytes(json.dumps(message).encode())
 
     def close(self) -> None:
         """Kill every call and end the server. Closing twice is harmless."""
         self._running.clear()
         self._ready.clear()
-        self._end_server()
+        if self._process.returncode is None:  # else another process may have its id by now
+            self._end_server()
 
     def _end_server(self) -> None:
-        self._socket.close()  # the server sees end-of-file, kills its children and exits
+        self._server.close()  # the server sees end-of-file, kills its children and exits
         self._process.terminate()  # ends a server that is still importing modules; a running one ignores it
         try:
             self._process.wait(5)
@@ -175,8 +178,7 @@ class Nursery:
 
 def _kill_session(leader: int) -> None:
     """Kill survivors in the session of a killed server."""
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError, ValueError, IndexError):  # the process has just ended
-            session = int(entry.read_text().rpartition(")")[2].split()[3])
-            if session == leader:
-                os.kill(int(entry.parent.name), signal.SIGKILL)
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # the process has just ended
+            if os.getsid(pid := int(entry.name)) == leader:
+                os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: their memory, their children, and how to kill them."""
+"""What the system says: the memory and the children of processes, and what the machine has."""
 
 from __future__ import annotations
 
@@ -32,18 +32,13 @@ def used(pid: int, base: int) -> int:
 
     Pages of memory-mapped files are not counted: they hold the training data, which all workers share.
     """
-    own = max(anonymous(pid) - base, 0)
+    own = max(status(pid, "RssAnon") - base, 0)
     return own + sum(used(started, 0) for started in children_of(pid))
-
-
-def anonymous(pid: int) -> int:
-    """Return the resident memory of a process in bytes, without the pages of memory-mapped files."""
-    return status(str(pid), "RssAnon")
 
 
 def peak(pid: int) -> int:
     """Return the peak resident memory of a process in bytes, including the pages of memory-mapped files."""
-    return status(str(pid), "VmHWM")
+    return status(pid, "VmHWM")
 
 
 def reset_peak(pid: int) -> None:
@@ -52,12 +47,17 @@ def reset_peak(pid: int) -> None:
         Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
-def status(pid: str, name: str) -> int:
-    """Return a field of /proc/PID/status in bytes; 0 if there is none (on macOS, or after the process has ended)."""
+def status(pid: int | str, name: str) -> int:
+    """Return a field of /proc/PID/status in bytes; 0 if there is none."""
+    return figure(f"/proc/{pid}/status", f"{name}:") << 10
+
+
+def figure(path: str, prefix: str) -> int:
+    """Return the number in a line of a file of /proc; 0 if there is none (on macOS, or of an ended process)."""
     with suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1]) << 10
+        for line in Path(path).read_text().splitlines():
+            if line.startswith(prefix):
+                return int(line.removeprefix(prefix).split()[0])
     return 0
 
 
@@ -73,14 +73,24 @@ def children_of(pid: int) -> set[int]:
 
 def oom_kills() -> int:
     """Return how many processes the kernel's OOM killer has killed since the machine started."""
-    with suppress(OSError):
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0
+    return figure("/proc/vmstat", "oom_kill ")
 
 
 def prctl(option: int, value: int) -> None:
     """Set an attribute of this process on Linux; do nothing on other systems."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def available_memory() -> int | None:
+    """Return how many bytes are available, to the system or within a container's limit; None if neither says."""
+    found = [figure("/proc/meminfo", "MemAvailable:") << 10]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # the file does not exist, or says "max"
+            found.append(int(Path(path).read_text()))
+    return min(filter(None, found), default=None)

@@ -1,8 +1,7 @@
 """The server process: it forks a child for each call, enforces its limits, and always reports how it ended.
 
-A `Nursery` starts the server. It imports once what the calls need and forks a fresh child for each call. It enforces
-the limits itself, so they hold whatever the owner is doing. When the owner is gone for any reason, the socket between
-them closes, and the server kills its children and exits.
+It imports once what the calls need. When its owner, a `Nursery`, is gone for any reason, the pipe between them closes,
+and the server kills its children and exits.
 
 A reusable call may share its child with other reusable calls, one at a time, because what the child starts first (a
 JVM) is slow to start. Such a child is killed when a call fails, says that it left the child unusable, is killed,
@@ -15,7 +14,6 @@ read their number of threads from it are loaded.
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import math
 import os
@@ -27,11 +25,12 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.isolation import child as childhood
 from pydaub.isolation import proc
-from pydaub.isolation.memory import mentions_memory
+from pydaub.isolation.child import live, mentions_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,12 +110,12 @@ class _Child:
 
 def serve(descriptor: int) -> None:
     """Run the server: import what calls need, then fork a child for each request until the owner is gone."""
-    _Server(socket.socket(fileno=descriptor)).serve()
+    _Server(Connection(descriptor)).serve()
 
 
 class _Server:
-    def __init__(self, owner: socket.socket) -> None:
-        self._owner, self._buffer = owner, b""
+    def __init__(self, owner: Connection) -> None:
+        self._owner = owner
         self._children: dict[int, _Child] = {}  # by pid
         self._selector = selectors.DefaultSelector()
         self._function: Callable[..., Any] = print
@@ -124,11 +123,7 @@ class _Server:
     def serve(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         proc.prctl(proc.PR_SET_CHILD_SUBREAPER, 1)  # inherit the orphans of children that exit, to kill them
-        lines: list[bytes] = []
-        while not lines:
-            lines = self._received()
-        setup, *waiting = map(json.loads, lines)
-        self._function = _prepared(setup)
+        self._function = _prepared(self._received())
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from now on it must kill its children before it exits
         woken, wake = socket.socketpair()
         for end in (woken, wake):
@@ -138,7 +133,7 @@ class _Server:
         self._selector.register(self._owner, selectors.EVENT_READ)
         self._selector.register(woken, selectors.EVENT_READ)
         try:
-            self._loop(waiting, woken)
+            self._loop(woken)
         finally:
             signal.set_wakeup_fd(-1)
             self._kill_all()
@@ -152,25 +147,19 @@ class _Server:
                 proc.kill_strays(set())
                 self._children.pop(os.wait()[0], None)
 
-    def _received(self) -> list[bytes]:
-        """Return the complete lines that the owner has sent; exit if the owner is gone."""
+    def _received(self) -> Any:  # noqa: ANN401  # the set-up, or a request
+        """Return what the owner has sent; exit if the owner is gone."""
         try:
-            received = self._owner.recv(1 << 16)
-        except ConnectionError:
-            received = b""
-        if not received:
-            raise SystemExit(0)
-        *lines, self._buffer = (self._buffer + received).split(b"\n")
-        return lines
+            return json.loads(self._owner.recv_bytes())
+        except (EOFError, OSError):
+            raise SystemExit(0) from None
 
-    def _loop(self, waiting: list[dict[str, Any]], woken: socket.socket) -> None:
+    def _loop(self, woken: socket.socket) -> None:
         while True:
-            for request in waiting:
-                self._begin(request)
-            waiting = []
+            requests = []
             for key, _ in self._selector.select(self._pause()):
                 if key.fileobj is self._owner:
-                    waiting = [json.loads(line) for line in self._received()]
+                    requests.append(self._received())
                 elif key.fileobj is woken:
                     woken.recv(1 << 12)
                 elif not key.data.read():
@@ -179,6 +168,8 @@ class _Server:
                 self._enforce(child)
                 self._finish_reusable(child)
             self._reap()
+            for request in requests:
+                self._begin(request)
 
     def _pause(self) -> float | None:
         """Return how many seconds the loop may wait for events before it must check the limits."""
@@ -207,14 +198,14 @@ class _Server:
         result, result_end = os.pipe()
         output, output_end = os.pipe()
         requests_end, requests = os.pipe()
-        base = proc.anonymous(os.getpid())
+        base = proc.status(os.getpid(), "RssAnon")
         pid = os.fork()
         if pid == 0:
             others = [key.fd for key in self._selector.get_map().values()]
             others += [child.requests for child in self._children.values()]
             for descriptor in [*others, result, output, requests]:
                 os.close(descriptor)
-            childhood.live(self._function, request, result_end, output_end, requests_end)
+            live(self._function, request, result_end, output_end, requests_end)
         for descriptor in (result_end, output_end, requests_end):
             os.close(descriptor)
         with suppress(OSError):
@@ -281,8 +272,8 @@ class _Server:
             **_ended(child, status),
         }
         child.key = None
-        with suppress(ConnectionError):  # the owner has gone; the next read from its socket ends the server
-            self._owner.sendall(json.dumps(report).encode() + b"\n")
+        with suppress(ConnectionError):  # the owner has gone; the next read from it ends the server
+            self._owner.send_bytes(json.dumps(report).encode())
 
 
 def _sent(child: _Child, request: Mapping[str, Any]) -> bool:
@@ -299,18 +290,12 @@ def _prepared(setup: Mapping[str, Any]) -> Callable[..., Any]:
     sys.path[:] = setup["path"]
     for name in setup["preload"]:
         with suppress(Exception):  # a call that needs it raises the same error, and that is reported
-            if callable(named := _named(name)):
+            if callable(named := resolve_name(name)):
                 named()
-    function: Callable[..., Any] = _named(setup["function"])
+    function: Callable[..., Any] = resolve_name(setup["function"])
     gc.collect()
     gc.freeze()  # garbage collection in a child must not write to pages that it shares with the server
     return function
-
-
-def _named(name: str) -> Any:  # noqa: ANN401  # a module, or any object in it
-    module, _, attribute = name.partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, attribute) if attribute else found
 
 
 def _ended(child: _Child, status: int) -> dict[str, Any]:

@@ -1,9 +1,4 @@
-"""The one account of a run: its events folded in their order.
-
-Everything that shows a run or reports on it reads an `Account`: the run loop itself, the terminal, the live page, the
-report, plots, `pydaub show`, notebooks and `DaubSearch`. It works on a run of this process, on one that another process
-is writing, and on one that ended or was killed long ago.
-"""
+"""The one account of a run, which everything that shows the run or reports on it reads."""
 
 from __future__ import annotations
 
@@ -68,7 +63,7 @@ class Decision:
 
 
 class Account:
-    """A run, as far as its events tell.
+    """A run, as far as its events tell: of this process, of another that is writing it, or of one that ended long ago.
 
     The account owns the strategy: it asks it, tells it outcomes and steers it, whether the events come from a run that
     is going on (`ask`, `steer`, `take`) or from a journal (`take` alone). So both always agree.
@@ -115,21 +110,17 @@ class Account:
     @classmethod
     def of(cls, events: Iterable[Event], *, held: bool = False) -> Account:
         """Return the account of a journal's events."""
-        account: Account | None = None
-        for event in events:
-            if account is None:
-                account = cls.begun(event, held=held)
-            else:
-                account.take(event)
-        if account is None:
-            raise JournalError("A journal must begin with its settings, got none.")
+        following = iter(events)
+        account = cls.begun(next(following, None), held=held)
+        for event in following:
+            account.take(event)
         return account
 
     @classmethod
-    def begun(cls, event: Event, *, held: bool = False) -> Account:
+    def begun(cls, event: Event | None, *, held: bool = False) -> Account:
         """Return the account after a journal's first event."""
         if not isinstance(event, Started):
-            raise JournalError(f"A journal must begin with its settings, got {event}.")
+            raise JournalError(f"A journal must begin with its settings, got {event or 'none'}.")
         return cls(strategy_of(event.settings), event.settings, event.versions, held=held)
 
     # What happens

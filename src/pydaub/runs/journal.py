@@ -16,7 +16,6 @@ from pydaub.records import Event, Started, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 JOURNAL: Final = "journal.jsonl"  # its name in the folder of a run
 FORMAT: Final = 1
@@ -70,7 +69,8 @@ class Journal:
             raise JournalError(f"Cannot write the journal {path}: {getattr(error, 'strerror', error)}.") from None
         try:
             self._lock()
-            content = self._content()
+            with open(self._file, "rb", closefd=False) as file:
+                content = file.read()
             self.events, self._size = _parsed(content, self.path)
             self._begin(started, torn=len(content) > self._size)
             if created:
@@ -111,47 +111,40 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _lock(self) -> None:
+        """Take the lock, retrying for a moment: `is_held` of another process takes it for an instant."""
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise JournalError(f"{self.path} must be a regular file. Choose another path.")
-        try:
-            self._take_lock()
-        except BlockingIOError:
-            raise JournalLocked(
-                f"Another process is writing {self.path}. Wait for it to end, or choose another journal."
-            ) from None
-        except OSError as error:
-            raise JournalError(f"Cannot lock {self.path}: {error.strerror}.") from None
-
-    def _take_lock(self) -> None:
-        """Take the lock, retrying for a moment: `is_held` of another process takes it for an instant."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    raise
+                    raise JournalLocked(
+                        f"Another process is writing {self.path}. Wait for it to end, or choose another journal."
+                    ) from None
                 time.sleep(PATIENCE / 20)
+            except OSError as error:
+                raise JournalError(f"Cannot lock {self.path}: {error.strerror}.") from None
             else:
                 return
-
-    def _content(self) -> bytes:
-        with open(self._file, "rb", closefd=False) as file:
-            return file.read()
 
     def _begin(self, started: Started, *, torn: bool) -> None:
         if not self._size:  # not a single complete line
             os.ftruncate(self._file, 0)
             self.append(started)
             return
-        if self.started.settings != started.settings:
-            raise JournalMismatch(_difference(self.path, self.started, started))
+        before, now = self.started.settings, started.settings
+        if before != now:
+            names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+            raise JournalMismatch(
+                f"{self.path} must be of the same run, got one with other settings: {', '.join(names)}."
+                " Give the same settings to continue it, or choose another journal."
+            )
         if torn:
             os.ftruncate(self._file, self._size)
             _sync(self._file)
@@ -173,10 +166,8 @@ def is_held(path: str | Path) -> bool:
     try:
         with Path(path).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
 
 
@@ -206,16 +197,6 @@ def _line(fields: dict[str, Any]) -> bytes:
     if fields["kind"] == "started":
         fields = {"journal": "pydaub", "format": FORMAT, **fields}
     return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _difference(path: Path, found: Started, started: Started) -> str:
-    """Return a message that names the settings that differ."""
-    before = found.settings
-    names = sorted(name for name in {*before, *started.settings} if before.get(name) != started.settings.get(name))
-    return (
-        f"{path} must be of the same run, got one with other settings: {', '.join(names)}."
-        " Give the same settings to continue it, or choose another journal."
-    )
 
 
 def _sync(descriptor: int) -> None:

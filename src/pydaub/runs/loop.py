@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
 from pydaub.algorithm.strategies import Strategy
-from pydaub.errors import (
-    TIME_LIMIT,
-    AllLearnersFailed,
-    InputError,
-    JournalMismatch,
-    NothingMeasured,
-    RefusedAllocation,
-)
+from pydaub.errors import TIME_LIMIT, AllLearnersFailed, InputError, JournalMismatch, NothingMeasured, RefusedAllocation
 from pydaub.records import (
     Allocation,
     Evaluated,
@@ -30,7 +24,7 @@ from pydaub.records import (
 )
 from pydaub.runs.account import BY_HAND, Account
 from pydaub.runs.journal import Journal
-from pydaub.runs.steering import POLL_SECONDS, Letter, Mailbox
+from pydaub.runs.steering import POLL_SECONDS, Mailbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -80,32 +74,8 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
     AllLearnersFailed, NothingMeasured
         Their `result` holds what was done until then.
     """
-    account = conduct(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering)
-    return account.result
-
-
-def conduct(  # noqa: PLR0913  # as `run`
-    strategy: Strategy,
-    engine: Engine,
-    journal: Journal | None,
-    *,
-    started: Started | None = None,
-    known: Mapping[Allocation, Outcome] | None = None,
-    time_limit: float | None = None,
-    watch: Watch | None = None,
-    steering: Steering | None = None,
-) -> Account:
-    """Do what `run` does and return the whole account; `started` describes a run without a journal."""
-    if not isinstance(strategy, Strategy):
-        raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
-    if not isinstance(journal, Journal | None):
-        raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
-    limit: object = time_limit
-    if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
-        raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
-    begun = journal.started if journal else started or Started(strategy.settings)
-    account = Account(strategy, begun.settings, begun.versions, held=True)
-    return _Loop(account, engine, journal, watch, steering).run(known or {}, time_limit)
+    loop = Loop(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering)
+    return loop.run().result
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,28 +90,43 @@ class _Stop(Exception):
     """The run must stop; its argument is the reason."""
 
 
-class _Loop:
-    def __init__(
+class Loop:
+    """What `run` does, with the whole account as its result; `started` describes a run without a journal."""
+
+    def __init__(  # noqa: PLR0913  # as `run`
         self,
-        account: Account,
+        strategy: Strategy,
         engine: Engine,
-        journal: Journal | None,
-        watch: Watch | None,
-        steering: Steering | None,
+        journal: Journal | None = None,
+        *,
+        started: Started | None = None,
+        known: Mapping[Allocation, Outcome] | None = None,
+        time_limit: float | None = None,
+        watch: Watch | None = None,
+        steering: Steering | None = None,
     ) -> None:
-        self._account, self._strategy = account, account.strategy
-        self._engine, self._journal, self._watch, self._steering = engine, journal, watch, steering
+        if not isinstance(strategy, Strategy):
+            raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
+        if not isinstance(journal, Journal | None):
+            raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
+        limit: object = time_limit
+        if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
+            raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
+        begun = journal.started if journal else started or Started(strategy.settings)
+        self._account = Account(strategy, begun.settings, begun.versions, held=True)
+        self._strategy, self._engine, self._journal = strategy, engine, journal
+        self._watch, self._steering = watch, steering
         self._past = journal.events[1:] if journal else []
+        measured = {event.allocation for event in self._past if isinstance(event, Evaluated)}
+        self._account.known = {each: outcome for each, outcome in (known or {}).items() if each not in measured}
         self._clock_before = 0.0
         self._pending: set[Allocation] = set()
         self._refused: set[Allocation] = set()
-        self._deadline: float | None = None
+        self._deadline = math.inf if time_limit is None else engine.clock + time_limit
         self._paused_at: float | None = None
 
-    def run(self, known: Mapping[Allocation, Outcome], time_limit: float | None) -> Account:
-        self._deadline = None if time_limit is None else self._engine.clock + time_limit
-        measured = {event.allocation for event in self._past if isinstance(event, Evaluated)}
-        self._account.known = {each: outcome for each, outcome in known.items() if each not in measured}
+    def run(self) -> Account:
+        """Run until the winner is known or the run must stop; close the engine, whatever happens."""
         try:
             self._replay()
             if self._past and self._strategy.winner is None:
@@ -162,7 +147,7 @@ class _Loop:
         finally:
             self._account.held = False  # nothing is running any more
             self._engine.close()
-            self._refuse(self._steering.mailbox.take() if self._steering else ())
+            self._refuse(self._commands())
         return self._account
 
     @property
@@ -195,7 +180,7 @@ class _Loop:
             if asked is None:
                 return None
             # Not synced: it follows from the outcomes, and only shows what is going on.
-            self._publish(asked, sync=False)
+            self._record(asked, sync=False, taken=True)
             if self._journal and asked.allocation in self._account.known:
                 # So that the journal can be read without the known outcomes. Nobody watches: nothing has happened.
                 outcome = self._account.known[asked.allocation]
@@ -220,62 +205,60 @@ class _Loop:
         if self._paused_at is not None and not self._pending:
             time.sleep(POLL_SECONDS)
             return
-        left = None if self._deadline is None or self._paused_at is not None else self._deadline - self._engine.clock
-        wait = left if self._steering is None else min(POLL_SECONDS, POLL_SECONDS if left is None else left)
-        collected = self._engine.collect(None if wait is None else max(wait, 0.0))
+        left = math.inf if self._paused_at is not None else self._deadline - self._engine.clock
+        wait = min(left, POLL_SECONDS) if self._steering else left
+        collected = self._engine.collect(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:
             allocation, outcome = collected
             self._pending.remove(allocation)
             self._record(Evaluated(allocation, outcome, self._clock))
-        elif left is not None and self._deadline is not None and self._engine.clock >= self._deadline:
+        elif self._paused_at is None and self._engine.clock >= self._deadline:
             raise _Stop(TIME_LIMIT)
 
     def _obey(self) -> bool:
         """Carry out the commands that have come; return whether there were any."""
-        letters = self._steering.mailbox.take() if self._steering else []
-        for place, letter in enumerate(letters):
+        commands = self._commands()
+        for place, (key, given) in enumerate(commands.items(), start=1):
             try:
-                self._steer(letter)
+                self._steer(key, given.command, given.learner)
             except InputError as error:
-                self._answer(letter, str(error))
+                self._answer(key, str(error))
             except _Stop:
-                self._refuse(letters[place + 1 :])
+                self._refuse([*commands][place:])
                 raise
-        return bool(letters)
+        return bool(commands)
 
-    def _refuse(self, letters: Iterable[Letter]) -> None:
-        for letter in letters:
-            self._answer(letter, "The run has just ended, so it cannot be steered.")
+    def _commands(self) -> dict[str, Steered]:
+        return self._steering.mailbox.take() if self._steering else {}
 
-    def _steer(self, letter: Letter) -> None:
-        command, learner = letter.command, letter.learner
+    def _refuse(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._answer(key, "The run has just ended, so it cannot be steered.")
+
+    def _steer(self, key: str, command: str, learner: str | None) -> None:
         if (command == "pause") == (self._paused_at is not None) and command in {"pause", "resume"}:
             raise InputError(f"The run is {'paused' if command == 'pause' else 'going on'} already.")
         if learner is not None and command == "add" and self._steering and learner not in self._strategy.learners:
             self._steering.admit(learner)
         event = Steered(command, learner, self._clock)
         self._account.steer(event)
-        if command == "drop" and learner is not None:
-            self._cancel(learner)
-        self._publish(event)
-        self._answer(letter)
+        if command == "drop":
+            for allocation in [each for each in self._pending if each.learner == learner]:
+                self._engine.cancel(allocation)
+                self._pending.remove(allocation)
+        self._record(event, taken=True)
+        self._answer(key)
         if command == "stop":
             raise _Stop(BY_HAND)
         if command == "pause":
             self._paused_at = self._engine.clock
         elif command == "resume" and self._paused_at is not None:
-            if self._deadline is not None:
-                self._deadline += self._engine.clock - self._paused_at
+            self._deadline += self._engine.clock - self._paused_at
             self._paused_at = None
 
-    def _cancel(self, learner: str) -> None:
-        for allocation in [allocation for allocation in self._pending if allocation.learner == learner]:
-            self._engine.cancel(allocation)
-            self._pending.remove(allocation)
-
-    def _answer(self, letter: Letter, refused: str | None = None) -> None:
+    def _answer(self, key: str, refused: str | None = None) -> None:
         if self._steering:
-            self._steering.mailbox.answer(letter, refused)
+            self._steering.mailbox.answer(key, refused)
 
     def _prefetch(self, guesses: Iterator[Allocation]) -> None:
         done = (self._account.ahead, self._account.known, self._pending, self._refused)
@@ -292,17 +275,11 @@ class _Loop:
         self._pending.add(allocation)
         self._record(Submitted(allocation), sync=False)
 
-    def _record(self, event: Event, *, sync: bool = True) -> None:
-        """Journal an event, then take it into the account."""
+    def _record(self, event: Event, *, sync: bool = True, taken: bool = False) -> None:
+        """Journal an event, then take it into the account, unless the account has `taken` it already."""
         if self._journal:
             self._journal.append(event, sync=sync)
-        self._account.take(event)
-        if self._watch:
-            self._watch(event, self._account)
-
-    def _publish(self, event: Event, *, sync: bool = True) -> None:
-        """Journal an event that the account has taken already."""
-        if self._journal:
-            self._journal.append(event, sync=sync)
+        if not taken:
+            self._account.take(event)
         if self._watch:
             self._watch(event, self._account)

@@ -1,4 +1,4 @@
-"""From what a person asked for to a task and a strategy: the one place where a run is put together."""
+"""A task, a strategy and its schedule: the one place where a run is put together."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import math
 import platform
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
+from sklearn.metrics import get_scorer_names
+
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact, parsed_sizes
-from pydaub.algorithm.strategies import DEFAULT, Strategy, make_strategy
-from pydaub.engines.isolated import runs_in_jvm
+from pydaub.algorithm.strategies import Strategy, make_strategy
+from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
-from pydaub.evaluation.evaluate import Task, check_scoring_fits, check_scoring_name
+from pydaub.evaluation.evaluate import check_scoring_fits, parameters_of
 from pydaub.learners.weka.jar import jar
 from pydaub.records import Scores
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydaub.data import Prepared
-    from pydaub.learners import Learner
+    from pydaub.evaluation.evaluate import Task
 
 SMALLEST_FIRST_SIZE: Final = 20  # fewer rows tell nothing
 STEPS: Final = (5, 4)  # from the first size to all rows, where rows are few
@@ -82,26 +85,6 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a person asked for, apart from data and learners.
-
-    `scoring` may be a scorer's name, a callable, or None for each learner's own `score`. `parameters` are those of the
-    strategy; None stands for its default.
-    """
-
-    strategy: str = DEFAULT
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    sizes: Sizes = Sizes()
-    scoring: Any = None
-    cv: Any = None
-    metrics: bool = True
-    seed: int = 0
-    reuse: bool = True
-    weighted: frozenset[str] = frozenset({"fit"})
-    threads: int = 1
-
-
-@dataclass(frozen=True)
 class Plan:
     """A run that can begin: its task, its strategy, and what people should know about them."""
 
@@ -134,63 +117,52 @@ def default_scoring(data: Prepared) -> str:
 
 
 def check_scoring(scoring: Any) -> None:
-    """Refuse what cannot be a scorer, before any data is read."""
-    if isinstance(scoring, str):
-        check_scoring_name(scoring)
-    elif scoring is not None and not callable(scoring):
-        raise InputError(f"`scoring` must be a name, a callable or None, got {scoring!r}.")
+    """Refuse what cannot be a scorer, before any data is read; suggest similar names for a name."""
+    if not isinstance(scoring, str):
+        if scoring is not None and not callable(scoring):
+            raise InputError(f"`scoring` must be a name, a callable or None, got {scoring!r}.")
+        return
+    names = get_scorer_names()
+    if scoring not in names:
+        near = get_close_matches(scoring, names, n=3, cutoff=0.4)
+        advice = f"Did you mean {' or '.join(near)}?" if near else "sklearn.metrics.get_scorer_names() lists them."
+        raise InputError(f"`scoring` must be a scorer of scikit-learn, got {scoring!r}. {advice}")
 
 
-def plan(data: Prepared, learners: Mapping[str, Learner], wanted: Wanted) -> Plan:
-    """Return the run that was asked for, or raise InputError where it cannot be made."""
-    check_scoring(wanted.scoring)
-    if isinstance(wanted.scoring, str):
-        check_scoring_fits(data, wanted.scoring)
-    schedule, note = wanted.sizes.schedule(data.full_size)
-    task = Task(
-        data,
-        learners,
-        scoring=wanted.scoring,
-        cv=wanted.cv,
-        metrics=wanted.metrics,
-        seed=wanted.seed,
-        reuse=wanted.reuse,
-        weighted=wanted.weighted,
-        threads=wanted.threads,
-    )
-    strategy = make_strategy(wanted.strategy, tuple(learners), schedule, wanted.parameters, scores_of(task))
-    first = strategy.schedule.sizes[0]
-    if isinstance(wanted.cv, int) and wanted.cv > first:
-        raise InputError(f"`cv` must be at most the {first} rows of the first size, got {wanted.cv} folds.")
-    return Plan(task, strategy, note if first == schedule.sizes[0] else None)
+def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None, sizes: Sizes | None = None) -> Plan:
+    """Return the run of a task with a strategy, or raise InputError where it cannot be made.
+
+    `parameters` are those of the strategy; None stands for its default.
+    """
+    check_scoring(task.scoring)
+    if isinstance(task.scoring, str):
+        check_scoring_fits(task.data, task.scoring)
+    schedule, note = (sizes or Sizes()).schedule(task.data.full_size)
+    made = make_strategy(strategy, tuple(task.learners), schedule, parameters, scores_of(task))
+    first = made.schedule.sizes[0]
+    if isinstance(task.cv, int) and task.cv > first:
+        raise InputError(f"`cv` must be at most the {first} rows of the first size, got {task.cv} folds.")
+    return Plan(task, made, note if first == schedule.sizes[0] else None)
 
 
 def scores_of(task: Task) -> Scores:
     """Return what the scores of a task are. Scikit-learn's scorers of errors are negative, and named so."""
     scoring = task.scoring
-    rows = task.data.valid_size if task.cv is None else task.data.full_size
-    if isinstance(scoring, str):
-        top: float | None = 0.0 if scoring.startswith("neg_") else 1.0
-        proportion = bool(PROPORTIONS.match(scoring))
-    else:
-        top = 1.0 if scoring is None else None
-        proportion = scoring is None and task.data.schema.task == "classification"
-    return Scores(_name(scoring), rows or None, top, proportion)
-
-
-def _name(scoring: Any) -> str:
-    """Return what people call a score."""
+    rows = (task.data.valid_size if task.cv is None else task.data.full_size) or None
     if scoring is None:
-        return "score"
+        return Scores("score", rows, 1.0, task.data.schema.task == "classification")
+    if isinstance(scoring, str):
+        top = 0.0 if scoring.startswith("neg_") else 1.0
+        return Scores(scoring, rows, top, bool(PROPORTIONS.match(scoring)))
     function = getattr(scoring, "_score_func", scoring)  # of a scorer that scikit-learn made
-    return scoring if isinstance(scoring, str) else getattr(function, "__name__", type(scoring).__name__)
+    return Scores(getattr(function, "__name__", type(scoring).__name__), rows, None, proportion=False)
 
 
 def _described(thing: Any) -> str:
     """Return text that changes with an object's parameters, and with its code where that is the user's own."""
     if isinstance(thing, str | int | None):
         return str(thing)
-    parameters = thing.get_params() if hasattr(thing, "get_params") else {}
+    parameters = parameters_of(thing)
     told = f"{thing!r} {parameters!r}"  # not `repr` alone: scikit-learn shortens it
     for part in (thing, *parameters.values()):
         code = getattr(part, "__code__", None)

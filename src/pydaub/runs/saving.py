@@ -56,7 +56,7 @@ def save(fitted: Any, folder: Path, rows: Any = None) -> Saved:
             warnings.simplefilter("ignore")
             skops.io.dump(fitted, partial)
             loaded = _load_safe(partial)
-            if rows is not None and not _same(fitted.predict(rows), loaded.predict(rows)):
+            if rows is not None and not np.array_equal(fitted.predict(rows), loaded.predict(rows)):
                 raise SavedLearnerError("its predictions change when it is loaded")  # noqa: TRY301  # handled below
     except Exception as error:  # noqa: BLE001  # skops and foreign classes raise anything
         partial.unlink(missing_ok=True)
@@ -116,7 +116,3 @@ def _load_safe(path: Path) -> Any:
     if foreign:
         raise SavedLearnerError(f"{path} must contain only trusted types, got {', '.join(foreign[:5])}.")
     return skops.io.load(path, trusted=needed)
-
-
-def _same(before: Any, after: Any) -> bool:
-    return bool(np.array_equal(np.asarray(before), np.asarray(after)))

@@ -13,7 +13,7 @@ from pydaub.learners import built_in
 from pydaub.records import Allocation, Started
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import JOURNAL, Journal
-from pydaub.runs.loop import Steering, conduct
+from pydaub.runs.loop import Loop, Steering
 from pydaub.runs.plan import Plan, versions
 from pydaub.runs.steering import STEERING, Mailbox
 
@@ -35,16 +35,8 @@ if TYPE_CHECKING:
 class Selection:
     """What came of a plan.
 
-    Attributes
-    ----------
-    account
-        The account of the run.
-    learners
-        All learners, including those that were added during the run.
-    fitted
-        The selected learner, fitted on `result.selected_size` rows or, if refitted, on all.
-    note
-        Why it was not refitted although that was wanted.
+    `learners` are all, including those that were added during the run. `fitted` is the selected one, fitted on
+    `result.selected_size` rows or, if refitted, on all; `note` says why it was not refitted although that was wanted.
     """
 
     account: Account
@@ -82,9 +74,10 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     task, added = plan.task, dict[str, "Learner"]()
     started = Started(plan.settings, {**versions(), "platform": platform.platform()})
     with ExitStack() as stack:
-        journal = steering = None
+        journal = mailbox = None
         if where.folder is not None:
-            Mailbox(where.folder / STEERING).clear()  # before anybody can see that the run is going on
+            mailbox = Mailbox(where.folder / STEERING)
+            mailbox.clear()  # before anybody can see that the run is going on
             journal = stack.enter_context(_journal(where.folder, started))
         engine = stack.enter_context(open_engine(task, where))
 
@@ -92,9 +85,8 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             added[name] = built_in(name, task.data.schema)
             engine.admit(name, added[name])
 
-        if where.folder is not None:
-            steering = Steering(Mailbox(where.folder / STEERING), admit)
-        account = conduct(
+        steering = None if mailbox is None else Steering(mailbox, admit)
+        loop = Loop(
             plan.strategy,
             engine,
             journal,
@@ -104,6 +96,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             watch=watch,
             steering=steering,
         )
+        account = loop.run()
         fitted, note = _handed_over(task, account.result, engine, refit=refit) if hand_over else (None, None)
     return Selection(account, {**task.learners, **added}, fitted, note)
 

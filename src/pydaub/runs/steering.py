@@ -7,30 +7,22 @@ them out, journals them, and leaves an answer.
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from pydaub.errors import InputError
 from pydaub.records import Steered
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STEERING: Final = "steering"  # subfolder of the run for commands and answers
 POLL_SECONDS: Final = 0.2  # how often the run looks for commands, and a sender for the answer
 COMMAND: Final = ".command"
 ANSWER: Final = ".answer"
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A command; `key` identifies its answer."""
-
-    key: str
-    command: str
-    learner: str | None
 
 
 class Mailbox:
@@ -63,33 +55,25 @@ class Mailbox:
             raise InputError(refused)
         return True
 
-    def take(self) -> list[Letter]:
-        """Remove and return the commands, oldest first; files that are not commands are deleted."""
-        try:
-            names = sorted(entry.name for entry in os.scandir(self.folder) if entry.name.endswith(COMMAND))
-        except OSError:
-            return []  # no command was ever sent
-        found = []
-        for name in names:
-            path = self.folder / name
+    def take(self) -> dict[str, Steered]:
+        """Remove and return the commands by the keys of their answers, oldest first; delete what is no command."""
+        found = {}
+        for path in sorted(self.folder.glob(f"*{COMMAND}")):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 fields = json.loads(path.read_text())
-                Steered(fields["command"], fields["learner"], 0.0)
-                found.append(Letter(name.removesuffix(COMMAND), fields["command"], fields["learner"]))
+                found[path.stem] = Steered(fields["command"], fields["learner"], 0.0)
             with suppress(OSError):
                 path.unlink()
         return found
 
-    def answer(self, letter: Letter, refused: str | None = None) -> None:
+    def answer(self, key: str, refused: str | None = None) -> None:
         """Answer a command: the run obeyed, or refused it for this reason."""
         with suppress(OSError):  # a full disk or a missing folder must not stop the run
-            self._put(f"{letter.key}{ANSWER}", {"refused": refused})
+            self._put(f"{key}{ANSWER}", {"refused": refused})
 
     def clear(self) -> None:
         """Delete everything: commands to a run that has ended are not for the next one."""
-        with suppress(OSError):
-            for entry in os.scandir(self.folder):
-                Path(entry.path).unlink()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _put(self, name: str, fields: dict[str, str | None]) -> None:
         part = self.folder / f"{name}.part"

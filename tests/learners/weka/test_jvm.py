@@ -18,7 +18,7 @@ from pydaub import Allocation, Failure, InputError, Measurement, Outcome
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task
-from pydaub.isolation.memory import MEMORY_VARIABLE
+from pydaub.isolation.child import MEMORY_VARIABLE
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.learners.weka import jvm

@@ -1,4 +1,4 @@
-"""A `Supervisor` for the nodes of a Ray cluster: begin an evaluation, wait for one to end, close.
+"""What a `Nursery` is on one machine, for the nodes of a Ray cluster: begin an evaluation, wait for one to end, close.
 
 Each evaluation reserves a CPU and its memory; Ray chooses the node, and uses nodes that join. Evaluations that are
 lost with a node or a worker are retried from here a few times: Ray itself would retry forever those that are killed for
@@ -8,6 +8,7 @@ object store only if a node does not see the run's folder.
 
 from __future__ import annotations
 
+import math
 import secrets
 import socket
 import sys
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pydaub.engines.cluster.node import CHUNK, IDENTITY, Crate, clear, evaluate_there, installed
-from pydaub.engines.limits import MEMORY_SHARE
+from pydaub.engines.registry import MEMORY_SHARE
 from pydaub.errors import ClusterLost, InputError, one_line
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Ended
@@ -46,12 +47,6 @@ LOSSES: Final = {
 }
 
 
-def _evaluate_on_node(*arguments: Any, **options: Any) -> dict[str, Any]:  # noqa: ANN401  # passed on to `evaluate_there`
-    import ray  # noqa: PLC0415  # an optional dependency
-
-    return {**evaluate_there(*arguments, **options), "node": ray.get_runtime_context().get_node_id()}
-
-
 @dataclass
 class _Sent:
     """An evaluation that was sent to the cluster."""
@@ -61,10 +56,6 @@ class _Sent:
     limits: Limits
     reusable: bool
     losses: int = 0  # how often it was lost with a node or a worker
-
-    @property
-    def allocation(self) -> Allocation:
-        return Allocation(self.arguments["learner"], self.arguments["size"])
 
 
 class Fleet:
@@ -83,38 +74,29 @@ class Fleet:
         self._head, self._node = here.gcs_address, here.get_node_id()
         self._silent_since: float | None = None
         self._crate: Crate | None = None
-        self._remote = ray.remote(_evaluate_on_node)
+        self._remote = ray.remote(evaluate_there)
         self._running: dict[Any, _Sent] = {}  # by Ray's object reference
         self._keys = 0
         self._counted_at, self._counted = -LOOK_SECONDS, 0
         self._reported = 0  # the last number that `slots` returned
-        self._away: set[str] = set()  # nodes with a copy of the rows
+        self._copied = False  # whether a node has a copy of the rows
         self._memory: int | None = None  # that each evaluation reserves
 
     def open(self, memory: int | None) -> None:
-        """Wait for a node, and choose the memory of each evaluation unless it is given."""
-        self._wait_for_node()
-        self._memory = self._default_memory() if memory is None else memory
-        if self._memory and not any(self._room(node["Resources"]) for node in self._nodes()):
-            most = max((node["Resources"].get("memory", 0) for node in self._nodes()), default=0)
+        """Wait for a node, and choose the memory of each evaluation: by default, a CPU's share of the smallest node."""
+        deadline = time.monotonic() + PATIENCE
+        while not (nodes := [node["Resources"] for node in self._nodes() if node["Resources"].get("CPU", 0) >= 1]):
+            if time.monotonic() > deadline:  # a cluster may still be starting
+                raise InputError(f"The cluster must have a node with a CPU, got none within {PATIENCE:.0f} s.")
+            time.sleep(0.2)
+        shares = (int(MEMORY_SHARE * each["memory"] / int(each["CPU"])) for each in nodes if "memory" in each)
+        self._memory = min(shares, default=None) if memory is None else memory
+        if self._memory and not any(map(self._room, nodes)):
+            most = max(each.get("memory", 0) for each in nodes)
             raise InputError(
                 f"`learner_memory` must fit on a node of the cluster, which has {most / 1e9:,.1f} GB at most, got"
                 f" {self._memory / 1e9:,.1f} GB."
             )
-
-    def _wait_for_node(self) -> None:
-        """Return as soon as there is a CPU; a cluster may still be starting."""
-        deadline = time.monotonic() + PATIENCE
-        while not any(node["Resources"].get("CPU", 0) >= 1 for node in self._nodes()):
-            if time.monotonic() > deadline:
-                raise InputError(f"The cluster must have a node with a CPU, got none within {PATIENCE:.0f} s.")
-            time.sleep(0.2)
-
-    def _default_memory(self) -> int | None:
-        """Return the share of memory in bytes that each CPU of the smallest node has."""
-        found = [node["Resources"] for node in self._nodes() if node["Resources"].get("CPU", 0) >= 1]
-        shares = (int(MEMORY_SHARE * each["memory"] / int(each["CPU"])) for each in found if "memory" in each)
-        return min(shares, default=None)
 
     def slots(self) -> int:
         """Return how many evaluations there is room for, by the CPUs and the memory of the living nodes."""
@@ -135,9 +117,8 @@ class Fleet:
 
     def _head_answers(self, now: float) -> bool:
         """Return whether the cluster's head can be reached; raise ClusterLost if it could not be for some time."""
-        host, _, port = self._head.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), LOOK_SECONDS).close()
+            reach(self._head, LOOK_SECONDS)
         except OSError as error:
             if self._silent_since is None:
                 self._silent_since = now
@@ -164,7 +145,7 @@ class Fleet:
 
     def _send(self, sent: _Sent) -> None:
         """Send an evaluation, or send it again. Ray's dashboard shows it by its learner and size."""
-        allocation = sent.allocation
+        allocation = Allocation(sent.arguments["learner"], sent.arguments["size"])
         task = self._remote.options(
             name=f"{allocation.learner} {allocation.size:,}",
             num_cpus=1,
@@ -208,39 +189,35 @@ class Fleet:
 
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return the next evaluation that has ended; None after `timeout` seconds, or if there is room for more."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
         while True:
-            left = LOOK_SECONDS if deadline is None else min(max(deadline - time.monotonic(), 0.0), LOOK_SECONDS)
+            left = min(max(deadline - time.monotonic(), 0.0), LOOK_SECONDS)
             ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=left, fetch_local=False)
             if ready and (ended := self._ended(ready[0])) is not None:
                 return ended
-            if self._count() > self._reported or (deadline is not None and time.monotonic() >= deadline):
+            if self._count() > self._reported or time.monotonic() >= deadline:
                 return None
 
     def _ended(self, ref: Any) -> Ended | None:  # noqa: ANN401  # Ray's object reference
-        """Return how an evaluation ended, or None if it was sent again."""
+        """Return how an evaluation ended, or None if it was sent again because it was lost or lacked the rows."""
         sent = self._running.pop(ref)
         try:
             answer = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
-            return self._lost(sent, error)
+            sent.losses += 1
+            cause = loss(error)
+            if sent.losses > RETRIES:
+                return given_up(sent.key, cause, sent.losses)
+            self._send(sent)
+            return None
         if "ended" not in answer:  # the node needs the rows
             self._store_rows()
             self._send(sent)
             return None
         if answer["away"]:
-            self._away.add(answer["node"])
+            self._copied = True
             self._bench.unpack(answer["files"])
         return Ended(**{**answer["ended"], "key": sent.key})
-
-    def _lost(self, sent: _Sent, error: Exception) -> Ended | None:
-        """Retry an evaluation that was lost, or give it up."""
-        cause = loss(error)
-        sent.losses += 1
-        if sent.losses > RETRIES:
-            return given_up(sent.key, cause, sent.losses)
-        self._send(sent)
-        return None
 
     def cancel(self, key: int) -> None:
         """Stop an evaluation; `wait` never returns it."""
@@ -257,7 +234,7 @@ class Fleet:
             self.cancel(sent.key)
         if self._crate is not None:
             (self._folder / IDENTITY).unlink(missing_ok=True)
-            if (self._away or cancelled) and self._silent_since is None:
+            if (self._copied or cancelled) and self._silent_since is None:
                 self._clear_copies(self._crate.identity)
             self._crate = None
         if self._ours:
@@ -275,6 +252,12 @@ class Fleet:
         ]
         if done:
             self._ray.wait(done, num_returns=len(done), timeout=10)
+
+
+def reach(address: str, seconds: float) -> None:
+    """Raise OSError if nothing listens at an address, or if it does not answer within some seconds."""
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), seconds).close()
 
 
 def loss(error: Exception) -> Exception:

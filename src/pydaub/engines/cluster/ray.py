@@ -1,8 +1,4 @@
-"""Find and enter a Ray cluster, and open an engine on it.
-
-An evaluation on a cluster is the same child process under the same limits as on one machine. `fleet.py` sends the
-evaluations, Ray decides where they run, and `node.py` runs them there.
-"""
+"""Find and enter a Ray cluster, and open an engine on it: `fleet.py` sends evaluations out, `node.py` runs them."""
 
 from __future__ import annotations
 
@@ -13,10 +9,11 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from pydaub.engines.cluster.fleet import Fleet
-from pydaub.engines.isolated import IsolatedEngine, preload
-from pydaub.engines.limits import NO_LIMITS, check_limits, check_workers
+from pydaub.engines.cluster.fleet import Fleet, reach
+from pydaub.engines.processes import IsolatedEngine, preload
 from pydaub.errors import InputError, one_line
+from pydaub.isolation.nursery import NO_LIMITS
+from pydaub.records import from_one
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +127,7 @@ def _check_reachable(address: str | None, machine: str) -> None:
     if not host or not port.isdecimal():
         raise InputError(f"`address` must be that of a running Ray cluster, as in host:6379, got {address!r}.")
     try:
-        _try_to_connect(host, port)
+        reach(str(address), REACH_SECONDS)
     except (OSError, OverflowError) as error:
         raise InputError(
             f"`address` must be that of a running Ray cluster, as in host:6379, got {address!r}: {one_line(error)}."
@@ -139,16 +136,12 @@ def _check_reachable(address: str | None, machine: str) -> None:
     if not on_loopback or os.environ.get(ON_LOOPBACK) == GUARDED[ON_LOOPBACK]:
         return
     try:
-        _try_to_connect(machine, port)
+        reach(f"{machine}:{port}", REACH_SECONDS)
     except OSError:
         raise InputError(
             f"`address` must be reachable as {machine}:{port}, with which Ray replaces {host}, but nothing listens"
             f" there. If the cluster listens on loopback only, set {ON_LOOPBACK}=0 before Ray is imported."
         ) from None
-
-
-def _try_to_connect(host: str, port: str) -> None:
-    socket.create_connection((host, int(port)), timeout=REACH_SECONDS).close()
 
 
 class RayEngine(IsolatedEngine):
@@ -166,8 +159,7 @@ class RayEngine(IsolatedEngine):
         address: str | None = None,
         workers: int | None = None,
     ) -> None:
-        check_limits(limits)
-        most = None if workers is None else check_workers(workers)
+        most = None if workers is None else from_one(workers, "workers")
         ours = connect(address, most)
         fleet = Fleet(folder.resolve(), tuple(preload(task)), ours=ours, most=most)
         try:
