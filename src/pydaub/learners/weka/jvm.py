@@ -22,6 +22,8 @@ except ImportError:  # `start` reports it
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+__all__ = ["Java", "call", "java", "jpype", "start", "translated"]
+
 Java: TypeAlias = Any  # a Java class or object, for which JPype has no types
 T = TypeVar("T")
 

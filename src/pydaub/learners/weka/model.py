@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-import jpype
 import numpy as np
 
 from pydaub.learners.weka.crossing import distributions, instances
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.jvm import java, translated
-from pydaub.learners.weka.rows import with_last
+from pydaub.learners.weka.jvm import java, jpype, translated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +41,7 @@ class Model:
         parts = []
         for at in range(0, len(rows), AT_ONCE):
             some = rows[at : at + AT_ONCE]
-            unknown = instances(self.header, with_last(some, np.full(len(some), np.nan)), np.ones(len(some)))
+            unknown = instances(self.header, np.column_stack([some, np.full(len(some), np.nan)]), np.ones(len(some)))
             parts.append(distributions(self.classifier, unknown))
         return np.vstack(parts)
 
@@ -73,11 +71,6 @@ class Model:
                     " They are refused, because reading them could run code."
                 ) from None
             raise
-
-
-def weighs(classifier: Java) -> bool:
-    """Return whether a classifier supports sample weights."""
-    return isinstance(classifier, java("weka.core.WeightedInstancesHandler"))
 
 
 def classifier_named(class_name: str, options: str | Sequence[str], seed: int | None) -> Java:
