@@ -48,19 +48,19 @@ def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any
         source = read(source, encoding=encoding, text=text_names(schema.columns)).rows
     if sparse.issparse(source) or schema.form == "sparse":
         rows: Rows = _resized(schema, source)
+        refuse_infinite(rows)
     elif isinstance(source, pd.DataFrame) or hasattr(source, "to_pandas"):
         frame = source if isinstance(source, pd.DataFrame) else source.to_pandas()
         frame = frame.set_axis(checked_names(frame.columns, "The data"), axis=1)
         rows = laid_out(frame, _known(schema), schema.form)
     else:
         rows = laid_out(_unnamed(schema, source), _known(schema), schema.form)
-    refuse_infinite(rows, [column.name for column in _known(schema)])
     made = rows.first(len(rows))
     return made.astype(np.float64) if schema.form == "matrix" else made
 
 
 def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: str = "The data") -> Rows:
-    """Return these columns of a frame, each converted to its kind.
+    """Return these columns of a frame, each converted to its kind; raise if one is missing or has infinite values.
 
     A matrix has 32-bit floats if they represent every column exactly, otherwise 64-bit floats.
     """
@@ -74,12 +74,15 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
         for column in columns
     }
     if form == "frame":
-        return FrameRows.of(pd.DataFrame(values), "frame")
-    narrow = all(column.dtype == np.float32 for column in values.values())
-    matrix = np.empty((len(frame), len(columns)), dtype=np.float32 if narrow else np.float64)
-    for place, column in enumerate(values.values()):
-        matrix[:, place] = column
-    return MatrixRows(matrix)
+        rows: Rows = FrameRows.of(pd.DataFrame(values), "frame")
+    else:
+        narrow = all(column.dtype == np.float32 for column in values.values())
+        matrix = np.empty((len(frame), len(columns)), dtype=np.float32 if narrow else np.float64)
+        for place, column in enumerate(values.values()):
+            matrix[:, place] = column
+        rows = MatrixRows(matrix)
+    refuse_infinite(rows, list(values))
+    return rows
 
 
 def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
@@ -97,11 +100,12 @@ def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
     return _as_numbers(values, name, narrow=kind == "boolean")
 
 
-def refuse_infinite(rows: Rows, names: Sequence[str]) -> None:
-    """Raise if a column holds infinite values."""
-    found = rows.infinite()
-    if found:
-        columns = ", ".join(f"{names[place] if names else f'x{place}'} ({count})" for place, count in found.items())
+def refuse_infinite(rows: Rows, names: Sequence[str] = ()) -> None:
+    """Raise if a column holds infinite values. Columns without names are called after their position."""
+    counts = rows.infinite()
+    if counts.any():
+        places = np.flatnonzero(counts).tolist()
+        columns = ", ".join(f"{names[place] if names else f'x{place}'} ({counts[place]})" for place in places)
         raise InputError(f"Features must be finite, got infinite values in {columns}. Replace or remove them.")
 
 
@@ -176,4 +180,4 @@ def _resized(schema: Schema, source: Any) -> SparseRows:  # noqa: ANN401  # nons
         raise InputError(f"The data must have named columns, as in training, got a sparse matrix of {source.shape}.")
     if not sparse.issparse(source):
         raise InputError(f"The data must be a sparse matrix or an svmlight file, got {type(source).__name__}.")
-    return SparseRows.of(source).resized(schema.features)
+    return SparseRows.of(source, schema.features)

@@ -32,7 +32,7 @@ ROWS_PER_CLASS: Final = 5
 
 
 def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) -> tuple[Column, ...]:
-    """Infer the kinds of the columns of a frame.
+    """Infer the kinds of the columns of a frame, in order.
 
     The first rule that fits decides:
 
@@ -52,23 +52,14 @@ def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) 
     kinds
         Kinds that override the inferred ones, by column name.
 
-    Returns
-    -------
-    One description per column, in order.
-
-    Raises
-    ------
-    InputError
-        If `kinds` names a column or a kind that does not exist.
-
     Examples
     --------
     >>> infer_columns(pd.DataFrame({"age": [31, 25, 31], "smokes": ["yes", "no", None]}))[1].kind
     'boolean'
     """
-    given = dict(kinds or {})
-    check_kinds(given, list(frame.columns))
-    return tuple(_column(str(name), frame[name], given.get(name)) for name in frame.columns)
+    kinds = kinds or {}
+    check_kinds(kinds, list(frame.columns))
+    return tuple(_column(str(name), frame[name], kinds.get(name)) for name in frame.columns)
 
 
 def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
@@ -81,17 +72,19 @@ def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
             raise InputError(f"`kinds` must be among {', '.join(KINDS)}, got {kind!r} for {name!r}.")
 
 
-def form_of(columns: Sequence[Column]) -> tuple[Form, list[str]]:
-    """Return the form that these columns need, and a note for each kind of column that is left out."""
+def form_of(columns: Sequence[Column]) -> Form:
+    """Return the form that these columns need."""
     used = [column for column in columns if column.used]
     if not used:
         found = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "none"
         raise InputError(f"The data must have a column to learn from, got {found}. Name a kind for one of them.")
-    notes = []
-    for kind in LEFT_OUT:
-        names = [column.name for column in columns if column.kind == kind]
-        notes += [f"Columns left out as {kind}: {listed(names)}."] if names else []
-    return "matrix" if all(column.kind in NUMBERS for column in used) else "frame", notes
+    return "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
+
+
+def left_out(columns: Sequence[Column]) -> list[str]:
+    """Return a note for each kind of column that is left out."""
+    names = {kind: [column.name for column in columns if column.kind == kind] for kind in LEFT_OUT}
+    return [f"Columns left out as {kind}: {listed(found)}." for kind, found in names.items() if found]
 
 
 def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
@@ -109,7 +102,7 @@ def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
 
 
 def infer_task(y: Any) -> Task:  # noqa: ANN401  # a column of any library
-    """Infer whether a target is a class or a number.
+    """Infer whether a target is a class or a number: `classification` or `regression`.
 
     Text, bools, dates and categories are classes. Numbers with fractions are a regression. Whole numbers are classes
     if there are two distinct ones, or at most 50 with at least 5 rows each on average; otherwise they are a regression.
@@ -118,10 +111,6 @@ def infer_task(y: Any) -> Task:  # noqa: ANN401  # a column of any library
     ----------
     y
         The target: a list, an array, or a series of pandas or polars.
-
-    Returns
-    -------
-    `classification` or `regression`.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pandas as pd
 
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION
@@ -27,16 +28,6 @@ class Split:
         Take the latest rows: by the time column, or by the order of the rows if there is none.
     none
         Take no rows, for cross-validation.
-
-    Raises
-    ------
-    InputError
-        If `fraction` is not between 0 and 1.
-
-    Examples
-    --------
-    >>> Split().fraction
-    0.3
     """
 
     fraction: float = VALIDATION_FRACTION
@@ -120,8 +111,4 @@ def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
 
 def _ranks(codes: Array) -> tuple[Array, Array]:
     """Return each row's position among the rows of its class, and the number of rows of each class."""
-    counts = np.bincount(codes)
-    order = np.argsort(codes, kind="stable")
-    ranks = np.empty(len(codes), dtype=np.int64)
-    ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ranks, counts
+    return pd.Series(codes).groupby(codes).cumcount().to_numpy(), np.bincount(codes)

@@ -39,15 +39,12 @@ class Target(NamedTuple):
     labels: Array
     present: Array
 
-    @property
-    def stored(self) -> Array:
-        """The target as it is stored."""
-        return stored(self.numbers, self.labels) if len(self.labels) else self.numbers
 
-
-def stored(codes: Array, labels: Array) -> Array:
-    """Return classes as they are stored: text and dates as codes, numbers as they are, to be mapped without a copy."""
-    return codes.astype(np.min_scalar_type(-len(labels))) if labels.dtype.kind in CODED else labels[codes]
+def stored(numbers: Array, labels: Array) -> Array:
+    """Return a target as it is stored: text and dates as codes, numbers as they are, to be mapped without a copy."""
+    if labels.dtype.kind in CODED:
+        return numbers.astype(np.min_scalar_type(-len(labels)))
+    return labels[numbers] if len(labels) else numbers
 
 
 def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
@@ -119,11 +116,8 @@ def classes_of(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
         codes, found = pd.factorize(y.to_numpy() if isinstance(y.dtype, pd.StringDtype) else y)
     except TypeError as error:
         raise InputError(f"`{name}` must be labels, got {y.iloc[0]!r}: {error}.") from None
-    labels = _typed(found, name)
-    order = np.argsort(labels, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return place[codes], labels[order]
+    labels, places = np.unique(_typed(found, name), return_inverse=True)
+    return places[codes], labels
 
 
 def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categorical or an array

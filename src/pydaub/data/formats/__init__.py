@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydaub.data.formats import arff, arrow, csv, openml, svmlight, synthetic
-from pydaub.data.formats.base import FileFormat, NamedFormat, Source
+from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def read(source: str | Path, *, encoding: str | None = None, text: Collection[st
     encoding
         The encoding of a text file that is not UTF-8.
     text
-        Columns to read as text even if all of their values look like numbers. Only CSV files need this; the other
-        formats store the types of their columns.
+        Columns to read as text even if all of their values look like numbers. Only CSV files need this.
 
     Returns
     -------
@@ -48,27 +47,14 @@ def read(source: str | Path, *, encoding: str | None = None, text: Collection[st
             return named.read(source)
     path = Path(source)
     try:
-        if not path.is_file():
-            raise _unreadable(path, "a folder" if path.is_dir() else "no such file")
-        return _format_of(path).read(path, encoding, text)
+        if path.is_file():
+            return format_of(path, FILE_FORMATS).read(path, encoding, text)
+        problem = "a folder" if path.is_dir() else "no such file"
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from None
-
-
-def _format_of(path: Path) -> FileFormat:
-    for each in FILE_FORMATS:
-        if each.matches(path):
-            return each
-    endings = [end for each in FILE_FORMATS for end in each.endings if not end.endswith((".gz", ".bz2"))]
-    raise InputError(
-        f"{path} must end in one of {', '.join(endings)} (text also in .gz), got {path.suffix!r}. Rename or convert it."
-    )
-
-
-def _unreadable(path: Path, problem: str) -> InputError:
-    return InputError(f"{path} must be a file that can be read, got {problem}.")
+        problem = getattr(error, "strerror", None) or str(error)
+    raise InputError(f"{path} must be a file that can be read, got {problem}.")
 
 
 __all__ = ["FILE_FORMATS", "NAMED_FORMATS", "FileFormat", "NamedFormat", "Source", "read"]

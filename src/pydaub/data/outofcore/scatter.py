@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pydaub.data.coercion import laid_out, refuse_infinite
+from pydaub.data.coercion import laid_out
 from pydaub.data.formats.arrow import frame
 from pydaub.data.prepared import sync, write_whole
-from pydaub.data.rows import LIBRARY, MatrixRows
+from pydaub.data.rows import LIBRARY
 from pydaub.data.target import stored
 from pydaub.errors import InputError
 
@@ -45,12 +45,13 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
     }
     if state_path.exists():
         saved = json.loads(state_path.read_text())
-        if all(_length(work / name) >= length for name, length in saved["lengths"].items()):
+        files = {work / name: length for name, length in saved["lengths"].items()}
+        if all(file.exists() and file.stat().st_size >= length for file, length in files.items()):
             state = saved  # otherwise rows were lost, and the pass starts again
     for name, length in state["lengths"].items():  # rows after the last checkpoint are written again
         with (work / name).open("ab") as file:
             file.truncate(length)
-    types = {name: pa.type_for_alias(kind) for name, kind in found.types.items()} if found.types else None
+    types = {name: pa.type_for_alias(kind) for name, kind in found.types.items()}
     before, total = np.array(state["before"], dtype=np.int64), max(blocks.bytes, 1)
     reading = blocks.read(types, skip=state["blocks"])
     while not state["done"]:
@@ -65,11 +66,8 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
                 taken += 1
                 progress("scatter", read / total)
                 pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
-        for file in [
-            *(work / name for name in names),
-            work,
-        ]:  # before the checkpoint, which must not exist without its rows
-            sync(file)
+        for name in (*names, "."):  # before the checkpoint, which must not exist without its rows
+            sync(work / name)
         state = {
             "blocks": state["blocks"] + taken,
             "before": before.tolist(),
@@ -84,10 +82,6 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
 def bucket(number: int) -> str:
     """Return the name of the file of a bucket."""
     return f"{number}.rows"
-
-
-def _length(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 class _Streams:
@@ -125,13 +119,12 @@ def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Arra
     codes, target = _coded(rows[found.target], found)
     if not len(rows):
         return pa.table({TARGET: pa.array(target)}), codes
-    laid = laid_out(rows, found.used, found.form, where)
-    refuse_infinite(laid, [column.name for column in found.used])
-    if isinstance(laid, MatrixRows):
-        flat = pa.array(laid.array.astype(found.dtype).reshape(-1))
+    held = laid_out(rows, found.used, found.form, where).held
+    if found.form == "matrix":
+        flat = pa.array(held.astype(found.dtype).reshape(-1))
         table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(flat, len(found.used))})
     else:
-        table = _alike(laid.table, found)  # type: ignore[attr-defined]  # FrameRows, the other form
+        table = _alike(held, found)
     return table.append_column(TARGET, pa.array(target)), codes
 
 
