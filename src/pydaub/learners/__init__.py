@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
-from pydaub.learners.base import Learner, Portfolio
-from pydaub.learners.classifiers import CLASSIFIERS
+from pydaub.learners.base import Learner, Portfolio, Recipe
 from pydaub.learners.encoding import encoded
 from pydaub.learners.own import DUPLICATE, combinations, from_file, listed
-from pydaub.learners.recipe import Recipe
-from pydaub.learners.regressors import REGRESSORS
+from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
 from pydaub.learners.streaming import STREAMED_CLASSIFIERS, STREAMED_REGRESSORS
 from pydaub.learners.weka.table import WEKA
 
@@ -42,18 +40,14 @@ STREAMING: Final = "streaming"
 
 
 def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
-    """Return the recipes of a built-in portfolio, including those that cannot be used here or on such rows.
+    """Return the recipes of a built-in portfolio by name, including those that cannot be used here or on such rows.
 
     Parameters
     ----------
     schema
         Schema of the data; its task decides between classifiers and regressors.
     name
-        "sklearn", "weka" or "streaming".
-
-    Returns
-    -------
-    Recipes by name, in the order of the portfolio. WEKA has none for regression.
+        "sklearn", "weka" (which has none for regression) or "streaming".
     """
     classifiers, regressors = {
         DEFAULT: (CLASSIFIERS, REGRESSORS),
@@ -115,13 +109,7 @@ def portfolio(
 
 
 def built_in(name: str, schema: Schema) -> Learner:
-    """Return the learner with this exact name from the built-in portfolios; files and patterns are not accepted.
-
-    Raises
-    ------
-    InputError
-        If there is no such learner, or if it cannot be used.
-    """
+    """Return the learner with this exact name from the built-in portfolios; files and patterns are not accepted."""
     known = recipes(schema) | recipes(schema, STREAMING) | recipes(schema, PAPER)
     if name not in known:
         raise InputError(
