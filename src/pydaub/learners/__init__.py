@@ -97,15 +97,16 @@ def portfolio(
         return listed(spec)
     else:
         items = list(spec)
-    chosen, obstacles = _chosen(items, schema)
+    chosen = _chosen(items, schema)
+    obstacles = {name: reason for name, item in chosen.items() if (reason := _obstacle(item, schema))}
     if left_out is not None:
         left_out.update(obstacles)
-    if not chosen:
-        why = (
-            f"but {next(iter(obstacles.values()))}" if obstacles else "which names none. Write sklearn for the default."
-        )
+    if len(obstacles) == len(chosen):
+        reason = next(iter(obstacles.values()), "")
+        why = f"but {reason}" if reason else "which names none. Write sklearn for the default."
         raise InputError(f"`learners` must name at least one learner that can be used, got {spec!r}, {why}")
-    return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
+    usable = {name: item for name, item in chosen.items() if name not in obstacles}
+    return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in usable.items()}
 
 
 def built_in(name: str, schema: Schema) -> Learner:
@@ -120,41 +121,37 @@ def built_in(name: str, schema: Schema) -> Learner:
     return known[name].learner(schema)
 
 
-def _chosen(items: list[Any], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
-    """Return the learners that the items name and, with reasons, those that cannot be used."""
+def _chosen(items: list[Any], schema: Schema) -> dict[str, Recipe | Learner]:
+    """Return what the items name, including what cannot be used."""
     chosen: dict[str, Recipe | Learner] = {}
-    obstacles: dict[str, str] = {}
     for index, item in enumerate(items):
         if isinstance(item, str) and item.startswith("-"):
-            if not index:
-                chosen, obstacles = _divided(recipes(schema), schema)
-            removed = [name for name in (*chosen, *obstacles) if fnmatchcase(name, item[1:])]
-            if not removed:
+            chosen = chosen if index else {**recipes(schema)}
+            kept = {name: found for name, found in chosen.items() if not fnmatchcase(name, item[1:])}
+            if len(kept) == len(chosen):
                 raise InputError(f"`learners` must name learners to remove after a minus, got {item!r}: no match.")
-            for name in removed:
-                chosen.pop(name, None)
-                obstacles.pop(name, None)
-            continue
-        if _is_file(item) and item in items[:index]:
-            continue  # reading it again would create different learners of the same names
-        usable, unusable = _meant(item, schema)
-        obstacles |= unusable
-        for name, found in usable.items():
-            if chosen.setdefault(name, found) is not found:
-                raise InputError(DUPLICATE.format(name))
-    return chosen, obstacles
+            chosen = kept
+        elif not _is_file(item) or item not in items[:index]:  # a file read again would give different learners
+            for name, found in _meant(item, schema).items():
+                if chosen.setdefault(name, found) is not found:
+                    raise InputError(DUPLICATE.format(name))
+    return chosen
 
 
-def _meant(item: Any, schema: Schema) -> tuple[Mapping[str, Recipe | Learner], dict[str, str]]:  # noqa: ANN401  # as in `portfolio`
+def _meant(item: Any, schema: Schema) -> Mapping[str, Recipe | Learner]:  # noqa: ANN401  # as in `portfolio`
     if _is_file(item):
-        return from_file(item, schema), {}
+        return from_file(item, schema)
     if not isinstance(item, str):
-        return listed([item]), {}
-    usable, obstacles = _divided(_named(item, schema), schema)
-    if item in obstacles or (item in {PAPER, STREAMING} and not usable):  # a pattern skips what cannot be used
-        reason = obstacles.get(item) or next(iter(obstacles.values()))
-        raise InputError(f"`learners` must be usable here, got {item!r}, but {reason}")
-    return usable, obstacles
+        return listed([item])
+    found = _named(item, schema)
+    obstacles = [recipe.obstacle(schema) for recipe in found.values()]
+    if all(obstacles) and item in {*found, PAPER, STREAMING}:  # a pattern skips what cannot be used
+        raise InputError(f"`learners` must be usable here, got {item!r}, but {obstacles[0]}")
+    return found
+
+
+def _obstacle(item: Recipe | Learner, schema: Schema) -> str:
+    return item.obstacle(schema) if isinstance(item, Recipe) else ""
 
 
 def _named(item: str, schema: Schema) -> dict[str, Recipe]:
@@ -181,9 +178,3 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
 def _is_file(item: object) -> bool:
     return isinstance(item, Path) or (isinstance(item, str) and item.endswith(".py"))
-
-
-def _divided(known: Mapping[str, Recipe], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
-    """Return the recipes that can be used, and the obstacles of the others."""
-    obstacles = {name: reason for name, recipe in known.items() if (reason := recipe.obstacle(schema))}
-    return {name: recipe for name, recipe in known.items() if name not in obstacles}, obstacles
