@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -70,6 +71,19 @@ def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InputError(f"`kinds` must be among {', '.join(KINDS)}, got {kind!r} for {name!r}.")
+
+
+def check_roles(roles: Sequence[tuple[str, str]], columns: Sequence[str], where: str) -> None:
+    """Raise if the column of a role (target, group, time, drop) does not exist or has two roles."""
+    taken: dict[str, str] = {}
+    for role, name in roles:
+        if name not in columns:
+            near = get_close_matches(str(name), columns, n=3)
+            advice = f"Did you mean {listed(near)}?" if near else f"It has {listed(columns, 20)}."
+            raise InputError(f"`{role}` must be a column of {where}, got {name!r}. {advice}")
+        if name in taken:
+            raise InputError(f"`{role}` must not be the column of `{taken[name]}`, got {name!r} for both.")
+        taken[name] = role
 
 
 def form_of(columns: Sequence[Column]) -> Form:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,7 +9,7 @@ import pandas as pd
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import laid_out, refuse_infinite, text_names
-from pydaub.data.columns import form_of, group_codes, infer_columns, left_out, times
+from pydaub.data.columns import check_roles, form_of, group_codes, infer_columns, left_out, times
 from pydaub.data.formats import read
 from pydaub.data.names import listed
 from pydaub.data.prepared import ABOUT, Prepared
@@ -133,15 +132,7 @@ def _checked_roles(source: Source, roles: Roles) -> Roles:
         if source.label is None:
             raise InputError(f"`target` must be named for {source.name}, got none. It has {listed(columns, 20)}.")
         roles = [("target", source.label), *roles]
-    taken: dict[str, str] = {}
-    for role, name in roles:
-        if name not in columns:
-            near = get_close_matches(str(name), columns, n=3)
-            advice = f"Did you mean {listed(near)}?" if near else f"It has {listed(columns, 20)}."
-            raise InputError(f"`{role}` must be a column of {source.name}, got {name!r}. {advice}")
-        if name in taken:
-            raise InputError(f"`{role}` must not be the column of `{taken[name]}`, got {name!r} for both.")
-        taken[name] = role
+    check_roles(roles, columns, source.name)
     return roles
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pydaub.data.columns import check_roles
 from pydaub.data.formats.arrow import plain
 from pydaub.data.formats.base import check_encoding, format_of
 from pydaub.data.formats.csv import CSV
@@ -133,9 +134,9 @@ def _common(files: Iterable[TableFile], drop: Collection[str]) -> dict[str, pa.D
     """Return the columns, in the order of the first file, each with a type that fits its values in all files."""
     tables = [(each.path, each.types()) for each in files]
     first, names = tables[0]
-    for name in drop:
-        if not any(name in types for _, types in tables):
-            raise InputError(f"`drop` must be a column of {first.name}, got {name!r}. It has {listed(names, 20)}.")
+    check_roles(
+        [("drop", name) for name in drop], list({name: None for _, types in tables for name in types}), first.name
+    )
     wanted = [name for name in names if name not in drop]
     found: dict[str, pa.DataType] = {}
     for path, types in tables:

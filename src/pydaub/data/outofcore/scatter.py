@@ -15,7 +15,7 @@ from pydaub.data.coercion import laid_out
 from pydaub.data.formats.arrow import frame
 from pydaub.data.prepared import sync, write_whole
 from pydaub.data.rows import LIBRARY
-from pydaub.data.target import stored
+from pydaub.data.target import finite, stored
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -144,10 +144,7 @@ def _alike(table: pa.Table, found: Survey) -> pa.Table:
 def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:
     """Return the codes of the classes of rows, and their targets as they are stored."""
     if found.task == "regression":
-        numbers = values.to_numpy(dtype=float)
-        if np.isinf(numbers).any():
-            raise InputError(f"`{found.target}` must be finite, got infinite values. Remove those rows.")
-        return np.zeros(len(numbers), dtype=np.int64), numbers
+        return np.zeros(len(values), dtype=np.int64), finite(values, found.target)
     plain = values.astype(object) if found.labels.dtype.kind == "O" else values.to_numpy().astype(found.labels.dtype)
     codes = pd.Index(found.labels).get_indexer(pd.Index(plain))
     if (codes < 0).any():

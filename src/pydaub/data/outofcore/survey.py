@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pydaub.data.coercion import laid_out
-from pydaub.data.columns import check_kinds, form_of, infer_columns, is_number, is_whole, left_out, task_of
+from pydaub.data.columns import check_kinds, check_roles, form_of, infer_columns, is_number, is_whole, left_out
 from pydaub.data.formats.arrow import frame, plain
-from pydaub.data.names import listed
 from pydaub.data.schema import TEXTS, Column, Schema
-from pydaub.data.target import check_classes, classes_of, labels_from_json, labels_to_json, whole_labels
+from pydaub.data.target import encoded, labels_from_json, labels_to_json, whole_labels
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,10 +84,7 @@ class Survey:
 def survey(blocks: Blocks, wanted: Wanted, memory: int, progress: Callable[[str, float], None]) -> Survey:
     """Read all blocks once and describe them."""
     names, target, kinds = blocks.names, wanted.target, wanted.kinds or {}
-    if target not in names:
-        raise InputError(
-            f"`target` must be a column of {blocks.paths[0].name}, got {target!r}. It has {listed(names, 20)}."
-        )
+    check_roles([("target", target)], names, blocks.paths[0].name)
     check_kinds(kinds, [name for name in names if name != target])
     found = _Found(blocks, wanted, memory)
     total = max(blocks.bytes, 1)
@@ -225,14 +221,10 @@ class _Found:
         if self.target in types:
             values = _typed(values, types[self.target])
         series = whole_labels(frame(pa.table({"y": values}), "y")["y"])
-        found = self.task or task_of(series, present)
-        if found == "regression":
-            if not is_number(series):
-                raise InputError(f"`{self.target}` must be numbers for a regression, got {series.iloc[0]!r}.")
-            return found, np.array([]), (present,)
-        codes, labels = classes_of(series, self.target)
-        check_classes(labels, present, self.target)
-        return found, labels, tuple(np.bincount(codes, counts, len(labels)).astype(int).tolist())
+        found = encoded(series, self.task, self.target, present)
+        if found.task == "regression":
+            return found.task, found.labels, (present,)
+        return found.task, found.labels, tuple(np.bincount(found.numbers, counts).astype(int).tolist())
 
 
 def _casts(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
