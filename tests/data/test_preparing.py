@@ -175,6 +175,8 @@ WEIGHTS = np.ones(ROWS)
             {"time": range(9)},
             "training rows must have at least two classes",
         ),
+        ((NUMBERS[:1], [0.5]), {}, "rows for training and for validation, got 1 and 0"),
+        ((NUMBERS[:1], [0.5]), {"time": [1]}, "rows for training and for validation, got 0 and 1"),
         (
             (NUMBERS, LABELS),
             {"validation": (NUMBERS[:1], [None])},

@@ -93,7 +93,7 @@ def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) ->
     if not len(train) or (needed and not len(valid)):
         raise InputError(
             f"The data must have rows for training and for validation, got {len(train)} and {len(valid)}. "
-            "Give more rows that have a target."
+            "Give more rows that have a target, or validation rows."
         )
     if len(target.labels) and len(np.unique(target.numbers[train])) == 1:
         only = target.labels[target.numbers[train[0]]]

@@ -69,13 +69,7 @@ def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.
     else:
         ranks, counts = _ranks(codes[order])
         free = ranks < counts[codes[order]] - 1
-    pool = order[free]
-    if not len(pool):
-        raise InputError(
-            f"The data must have rows for training and for validation, got {size} that cannot be divided. "
-            "Give more rows, or a validation file."
-        )
-    valid = pool[: max(1, round(fraction * size))]
+    valid = order[free][: max(1, round(fraction * size))]
     return np.setdiff1d(order, valid), np.sort(valid)
 
 
@@ -100,8 +94,6 @@ def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
     """Return training rows and the latest rows; rows of the same time stay together unless all times are equal."""
     order = np.argsort(time, kind="stable")
     size = len(order)
-    if size < 2:  # noqa: PLR2004  # one for each side
-        raise InputError(f"The data must have rows for training and for validation, got {size}.")
     cut = min(max(size - round(fraction * size), 1), size - 1)
     steps = np.flatnonzero(time[order][1:] != time[order][:-1]) + 1
     if len(steps):
