@@ -91,10 +91,7 @@ def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
     if kind in TEXTS:
         return _as_text(values)
     if kind == "date":
-        try:
-            return parsed_dates(values)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise InputError(f"Column {name!r} must hold ISO dates such as 2016-02-12, got: {error}.") from None
+        return parsed_dates(values, f"Column {name!r} must hold")
     if kind == "boolean" and not is_number(values):
         return _as_booleans(values, name)
     return _as_numbers(values, name, narrow=kind == "boolean")

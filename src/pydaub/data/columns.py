@@ -180,14 +180,17 @@ def is_whole(numbers: Array) -> bool:
         return bool(np.issubdtype(numbers.dtype, np.integer) or np.all(np.floor(numbers) == numbers))
 
 
-def parsed_dates(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return dates of any type, or ISO text, in microseconds without a time zone; raise ValueError for other values."""
-    if is_number(values) or pd.api.types.is_bool_dtype(values.dtype):
-        raise ValueError(f"{values.dropna().iloc[0]!r} is a number")
-    dates = values if is_date(values) else pd.to_datetime(values.astype(object), format="ISO8601", utc=True)
-    if getattr(dates.dtype, "tz", None) is not None:
-        dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
-    return dates.astype("datetime64[us]")
+def parsed_dates(values: pd.Series[Any], wanted: str) -> pd.Series[Any]:
+    """Return dates of any type, or ISO text, in microseconds without a time zone; `wanted` begins the error message."""
+    try:
+        if is_number(values) or pd.api.types.is_bool_dtype(values.dtype):
+            raise ValueError(f"{values.dropna().iloc[0]!r} is a number")  # noqa: TRY301  # reported below
+        dates = values if is_date(values) else pd.to_datetime(values.astype(object), format="ISO8601", utc=True)
+        if getattr(dates.dtype, "tz", None) is not None:
+            dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
+        return dates.astype("datetime64[us]")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{wanted} ISO dates such as 2016-02-12, got: {error}.") from None
 
 
 def group_codes(values: pd.Series[Any], name: str) -> Array:
@@ -205,10 +208,7 @@ def times(values: pd.Series[Any], name: str) -> Array:
     _refuse_missing(values.isna().to_numpy(), name)
     if is_number(values):
         return values.to_numpy(dtype=float)
-    try:
-        return parsed_dates(values).to_numpy().astype(np.int64)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"`{name}` must be ISO dates such as 2016-02-12, or numbers, got: {error}.") from None
+    return parsed_dates(values, f"`{name}` must be numbers or").to_numpy().astype(np.int64)
 
 
 def _refuse_missing(missing: Array, name: str) -> None:
@@ -262,8 +262,8 @@ def _text_kind(present: pd.Series[Any], distinct: int) -> Kind:
         return "boolean"
     if texts.str.fullmatch(ISO_DATE).all():
         try:
-            parsed_dates(texts)
-        except ValueError:
+            parsed_dates(texts, "")
+        except InputError:
             return "categorical"
         return "date"
     words = texts.iloc[:SAMPLED_TEXTS].str.split().str.len().mean()
