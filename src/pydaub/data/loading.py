@@ -43,7 +43,7 @@ def load(  # noqa: PLR0913  # the options of the command line
     seed: int = 0,
     encoding: str | None = None,
 ) -> Prepared:
-    """Read a file or a named data set and prepare it for learners.
+    """Read a file or a named data set and return it in its final order, divided into training and validation rows.
 
     If all features are numeric or boolean, the form is a matrix, otherwise a frame.
 
@@ -71,15 +71,6 @@ def load(  # noqa: PLR0913  # the options of the command line
         The seed of the order and the split.
     encoding
         The encoding of a text file that is not UTF-8.
-
-    Returns
-    -------
-    The rows in their final order, divided into training and validation.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or the options do not fit it.
 
     Examples
     --------

@@ -36,13 +36,14 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     seed: int = 0,
     columns: bool = True,
 ) -> Prepared:
-    """Prepare arrays, sparse matrices, or frames of pandas or polars for learners.
+    """Return arrays, a sparse matrix or a frame in their final order, divided into training and validation rows.
 
     Parameters
     ----------
     X
-        The features. All columns are kept. An array of numbers keeps its type; an array of objects becomes an array of
-        floats if all of them are numbers, and otherwise a frame. The column names of a frame become text.
+        The features, of numpy, scipy, pandas or polars. All columns are kept. An array of numbers keeps its type; an
+        array of objects becomes an array of floats if all of them are numbers, and otherwise a frame. The column names
+        of a frame become text.
     y
         The target; rows in which it is missing are left out.
     validation
@@ -61,10 +62,6 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
         The seed of the order and the split.
     columns
         Whether to describe the columns in the schema; False is faster.
-
-    Returns
-    -------
-    The rows in their final order, divided into training and validation.
 
     Examples
     --------

@@ -20,7 +20,7 @@ NAMED_FORMATS: Final[tuple[NamedFormat, ...]] = (openml.OPENML, synthetic.PARITY
 
 
 def read(source: str | Path, *, encoding: str | None = None, text: Collection[str] = ()) -> Source:
-    """Read the rows of a file or of a named data set.
+    """Read the rows of a file or of a named data set, before anything is inferred from them.
 
     Parameters
     ----------
@@ -30,15 +30,6 @@ def read(source: str | Path, *, encoding: str | None = None, text: Collection[st
         The encoding of a text file that is not UTF-8.
     text
         Columns to read as text even if all of their values look like numbers. Only CSV files need this.
-
-    Returns
-    -------
-    The rows, before anything is inferred from them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not what its name says.
     """
     if not isinstance(source, str | Path) or not str(source):
         raise InputError(f"`source` must be the path of a file, or openml:ID, got {source!r}.")

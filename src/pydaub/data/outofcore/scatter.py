@@ -57,12 +57,12 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
     while not state["done"]:
         taken = 0
         with ExitStack() as stack:
-            streams = _Streams(work, stack)
+            rows = _Buckets(work, plan.buckets, stack)
             for block, read in islice(reading, CHECKPOINT):
                 table, codes = _rows_of(block, found, str(blocks.paths[0]))
                 keys = plan.keys(codes, before)
                 before += np.bincount(codes, minlength=len(before))
-                _send(table.append_column(KEY, pa.array(keys)), keys, plan.buckets, streams)
+                rows.write(table.append_column(KEY, pa.array(keys)), keys)
                 taken += 1
                 progress("scatter", read / total)
                 pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
@@ -84,32 +84,26 @@ def bucket(number: int) -> str:
     return f"{number}.rows"
 
 
-class _Streams:
+class _Buckets:
     """Files to which rows are appended, each as an Arrow stream that ends with the checkpoint."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder, self._stack = folder, stack
+    def __init__(self, folder: Path, count: int, stack: ExitStack) -> None:
+        self._folder, self._count, self._stack = folder, count, stack
         self._writers: dict[str, Any] = {}
 
-    def write(self, name: str, rows: pa.Table) -> None:
-        """Append rows to a file."""
-        if name not in self._writers:
-            file = self._stack.enter_context((self._folder / name).open("ab"))
-            self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(file, rows.schema))
-        self._writers[name].write_table(rows)
-
-
-def _send(table: pa.Table, keys: Array, buckets: int, streams: _Streams) -> None:
-    """Write each row to the bucket of its key."""
-    valid = np.isneginf(keys)
-    places = np.where(valid, buckets, np.clip(np.where(valid, 0.0, keys) * buckets, 0, buckets - 1).astype(np.int64))
-    order = np.argsort(places, kind="stable")
-    table = table.take(pa.array(order))
-    ends = np.searchsorted(places[order], np.arange(buckets + 2))
-    for number in range(buckets + 1):
-        if ends[number + 1] > ends[number]:
-            name = VALID if number == buckets else bucket(number)
-            streams.write(name, table.slice(ends[number], ends[number + 1] - ends[number]))
+    def write(self, table: pa.Table, keys: Array) -> None:
+        """Append each row to the bucket of its key."""
+        valid, last = np.isneginf(keys), self._count - 1
+        places = np.where(valid, self._count, np.clip(np.where(valid, 0.0, keys) * self._count, 0, last).astype(int))
+        order = np.argsort(places, kind="stable")
+        table = table.take(pa.array(order))
+        ends = np.searchsorted(places[order], np.arange(self._count + 2))
+        for number in np.flatnonzero(np.diff(ends)).tolist():
+            name = VALID if number == self._count else bucket(number)
+            if name not in self._writers:
+                file = self._stack.enter_context((self._folder / name).open("ab"))
+                self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(file, table.schema))
+            self._writers[name].write_table(table.slice(ends[number], ends[number + 1] - ends[number]))
 
 
 def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Array]:

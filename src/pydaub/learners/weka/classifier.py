@@ -14,7 +14,7 @@ from pydaub.learners.adapters import checked_labels
 from pydaub.learners.weka import jvm
 from pydaub.learners.weka.crossing import header
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.model import Model, classifier_named
+from pydaub.learners.weka.model import classifier_named, predicted, trained
 from pydaub.learners.weka.rows import attributes, doubles, label_text, validated
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         classifier = classifier_named(self.class_name, self.options, seed)
         if np.ptp(weights) > 0 and not isinstance(classifier, jvm.java("weka.core.WeightedInstancesHandler")):
             raise ValueError(f"{self.class_name} does not support sample weights.")
-        return Model(classifier, header(columns, classes)).trained(rows, weights).to_bytes()
+        return trained(classifier, header(columns, classes), rows, weights)
 
     def predict_proba(self, X: Rows) -> NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`."""
@@ -159,8 +159,8 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
                 " Name its jar with `--weka-jar` or in PYDAUB_WEKA_JAR."
             )
         jvm.start(self.n_jobs)
-        # A fresh copy of the Java object, because IBk and others change while they predict.
-        found = jvm.call(lambda: Model.from_bytes(self.model_).distributions(doubles(X, self.columns_)))
+        # From a fresh copy of the Java object each time, because IBk and others change while they predict.
+        found = jvm.call(lambda: predicted(self.model_, doubles(X, self.columns_)))
         found = np.nan_to_num(found, posinf=0.0, neginf=0.0).clip(0.0)  # some classes return no proper probabilities
         found[found.sum(axis=1) <= 0] = self.class_shares_
         return found
