@@ -19,7 +19,7 @@ from pydaub.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pydaub.data.schema import Form, Kind, Schema
+    from pydaub.data.schema import Form, Schema
 
 
 def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any:  # noqa: ANN401  # rows of any form
@@ -67,12 +67,7 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
     absent = [column.name for column in columns if column.name not in frame.columns]
     if absent:
         raise InputError(f"{where} must have the columns {listed(absent)}, got {listed(frame.columns)}.")
-    values = {
-        column.name: frame[column.name].reset_index(drop=True)
-        if column.as_given
-        else as_kind(frame[column.name], column.kind, column.name)
-        for column in columns
-    }
+    values = {column.name: _as_kind(frame[column.name].reset_index(drop=True), column) for column in columns}
     if form == "frame":
         rows: Rows = FrameRows.of(pd.DataFrame(values), "frame")
     else:
@@ -83,18 +78,6 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
         rows = MatrixRows(matrix)
     refuse_infinite(rows, list(values))
     return rows
-
-
-def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
-    """Convert a column to its kind: floats, dates in microseconds, or text; raise if a value does not fit."""
-    values = values.reset_index(drop=True)
-    if kind in TEXTS:
-        return _as_text(values)
-    if kind == "date":
-        return parsed_dates(values, f"Column {name!r} must hold")
-    if kind == "boolean" and not is_number(values):
-        return _as_booleans(values, name)
-    return _as_numbers(values, name, narrow=kind == "boolean")
 
 
 def refuse_infinite(rows: Rows, names: Sequence[str] = ()) -> None:
@@ -109,6 +92,19 @@ def refuse_infinite(rows: Rows, names: Sequence[str] = ()) -> None:
 def text_names(columns: Iterable[Column]) -> list[str]:
     """Return the columns to read as text even if all of their values look like numbers."""
     return [column.name for column in columns if column.kind in TEXTS]
+
+
+def _as_kind(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
+    """Convert a column to its kind: floats, dates in microseconds, or text; raise if a value does not fit."""
+    if column.as_given:
+        return values
+    if column.kind in TEXTS:
+        return _as_text(values)
+    if column.kind == "date":
+        return parsed_dates(values, f"Column {column.name!r} must hold")
+    if column.kind == "boolean" and not is_number(values):
+        return _as_booleans(values, column.name)
+    return _as_numbers(values, column.name, narrow=column.kind == "boolean")
 
 
 def _as_numbers(values: pd.Series[Any], name: str, *, narrow: bool) -> pd.Series[Any]:

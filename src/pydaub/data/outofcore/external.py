@@ -24,7 +24,7 @@ import fcntl
 import json
 import os
 import shutil
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -84,21 +84,20 @@ def prepare_out_of_core(
     blocks = _checked(wanted, memory)
     out = out.resolve()
     work = out.with_name(f"{out.name}.work")
-    with ExitStack() as stack:
-        try:
-            if out.exists() and (not out.is_dir() or any(out.iterdir())):
-                raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
-            stack.enter_context(_locked(work))
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
+        with _locked(work):
             memory = _begin(work, wanted, blocks.paths, memory)
             blocks = replace(blocks, size=int(BLOCK_SHARE * memory))
             plan = Plan.of(_surveyed(work, wanted, blocks, memory, progress), wanted, memory)
             scatter(work, plan, blocks, progress)
             gather(work, plan, out, blocks.size, progress)
-        except OSError as error:
-            reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
-            raise InputError(
-                f"`out` must be a folder with room for the rows twice, {reason}. Fix it and start again to resume."
-            ) from None
+    except OSError as error:
+        reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
+        raise InputError(
+            f"`out` must be a folder with room for the rows twice, {reason}. Fix it and start again to resume."
+        ) from None
     shutil.rmtree(work)
     return Prepared.open(out)
 
@@ -135,7 +134,7 @@ def _locked(work: Path) -> Iterator[None]:
             raise InputError(f"{work} is locked by another process. Wait for it, or name another `out`.") from None
         try:
             yield
-        except InputError:
+        except (InputError, OSError):
             if not (work / SURVEY).exists():  # nothing to resume from
                 shutil.rmtree(work)
             raise
