@@ -48,19 +48,19 @@ def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any
         source = read(source, encoding=encoding, text=text_names(schema.columns)).rows
     if sparse.issparse(source) or schema.form == "sparse":
         rows: Rows = _resized(schema, source)
-        refuse_infinite(rows)
     elif isinstance(source, pd.DataFrame) or hasattr(source, "to_pandas"):
         frame = source if isinstance(source, pd.DataFrame) else source.to_pandas()
         frame = frame.set_axis(checked_names(frame.columns, "The data"), axis=1)
         rows = laid_out(frame, _known(schema), schema.form)
     else:
         rows = laid_out(_unnamed(schema, source), _known(schema), schema.form)
+    refuse_infinite(rows, _known(schema))
     made = rows.first(len(rows))
     return made.astype(np.float64) if schema.form == "matrix" else made
 
 
 def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: str = "The data") -> Rows:
-    """Return these columns of a frame, each converted to its kind; raise if one is missing or has infinite values.
+    """Return these columns of a frame, each converted to its kind; raise if one is missing.
 
     A matrix has 32-bit floats if they represent every column exactly, otherwise 64-bit floats.
     """
@@ -69,24 +69,22 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
         raise InputError(f"{where} must have the columns {listed(absent)}, got {listed(frame.columns)}.")
     values = {column.name: _as_kind(frame[column.name].reset_index(drop=True), column) for column in columns}
     if form == "frame":
-        rows: Rows = FrameRows.of(pd.DataFrame(values), "frame")
-    else:
-        narrow = all(column.dtype == np.float32 for column in values.values())
-        matrix = np.empty((len(frame), len(columns)), dtype=np.float32 if narrow else np.float64)
-        for place, column in enumerate(values.values()):
-            matrix[:, place] = column
-        rows = MatrixRows(matrix)
-    refuse_infinite(rows, list(values))
-    return rows
+        return FrameRows.of(pd.DataFrame(values), "frame")
+    narrow = all(column.dtype == np.float32 for column in values.values())
+    matrix = np.empty((len(frame), len(columns)), dtype=np.float32 if narrow else np.float64)
+    for place, column in enumerate(values.values()):
+        matrix[:, place] = column
+    return MatrixRows(matrix)
 
 
-def refuse_infinite(rows: Rows, names: Sequence[str] = ()) -> None:
+def refuse_infinite(rows: Rows, columns: Sequence[Column] = ()) -> None:
     """Raise if a column holds infinite values. Columns without names are called after their position."""
     counts = rows.infinite()
     if counts.any():
-        places = np.flatnonzero(counts).tolist()
-        columns = ", ".join(f"{names[place] if names else f'x{place}'} ({counts[place]})" for place in places)
-        raise InputError(f"Features must be finite, got infinite values in {columns}. Replace or remove them.")
+        own = rows.held.column_names if rows.form == "frame" else [f"x{place}" for place in range(rows.features)]
+        names = [column.name for column in columns] or own
+        found = ", ".join(f"{name} ({count})" for name, count in zip(names, counts, strict=True) if count)
+        raise InputError(f"Features must be finite, got infinite values in {found}. Replace or remove them.")
 
 
 def text_names(columns: Iterable[Column]) -> list[str]:

@@ -137,8 +137,10 @@ def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) 
 
 def _table(frame: pd.DataFrame, about: About, where: str, group: str | None = None, time: str | None = None) -> Table:
     used = [column for column in about.columns if column.used]
+    rows = laid_out(frame, used, form_of(about.columns), where)
+    refuse_infinite(rows, used)
     return Table(
-        laid_out(frame, used, form_of(about.columns), where),
+        rows,
         whole_labels(frame[about.target]),
         groups=None if group is None else group_codes(frame[group], "group"),
         time=None if time is None else times(frame[time], "time"),

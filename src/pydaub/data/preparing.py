@@ -95,7 +95,7 @@ def _rows(X: Any, name: str) -> Rows:  # noqa: ANN401  # features of any library
         rows = MatrixRows(array) if numbers else _frame_rows(pd.DataFrame(array).infer_objects().add_prefix("x"), name)
     if not len(rows) or not rows.features:
         raise InputError(f"`{name}` must have rows and columns, got {len(rows)} rows and {rows.features} columns.")
-    refuse_infinite(rows, rows.held.column_names if rows.form == "frame" else ())
+    refuse_infinite(rows)
     return rows
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pydaub.data.coercion import laid_out
+from pydaub.data.coercion import laid_out, refuse_infinite
 from pydaub.data.formats.arrow import frame
 from pydaub.data.prepared import sync, write_whole
 from pydaub.data.rows import LIBRARY
@@ -113,12 +113,13 @@ def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Arra
     codes, target = _coded(rows[found.target], found)
     if not len(rows):
         return pa.table({TARGET: pa.array(target)}), codes
-    held = laid_out(rows, found.used, found.form, where).held
+    laid = laid_out(rows, found.used, found.form, where)
+    refuse_infinite(laid, found.used)
     if found.form == "matrix":
-        flat = pa.array(held.astype(found.dtype).reshape(-1))
+        flat = pa.array(laid.held.astype(found.dtype).reshape(-1))
         table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(flat, len(found.used))})
     else:
-        table = _alike(held, found)
+        table = _alike(laid.held, found)
     return table.append_column(TARGET, pa.array(target)), codes
 
 
