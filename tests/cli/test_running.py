@@ -397,7 +397,7 @@ def test_options_that_make_no_sense(
         ("x.csv", "größe,label\n1,x\n".encode("latin-1"), "got something else at byte 2. Name its encoding"),
         ("x.csv", b"a,b,label\n1,2,x\n1,x\n", "must have 3 columns in every line, as in its first, got 2 in '1,x'."),
         ("x.csv.gz", b"\x1f\x8bxx", "must be a whole gzip file, got"),
-        ("x.parquet", b"no", "must be a Parquet file, got something else"),
+        ("x.parquet", b"no", "must be a whole Parquet file, got"),
         ("x.feather", b"no", "x.feather must be"),
         ("x.arff", b"no", "must be an ARFF file, got no line `@data` in it."),
         ("x.xlsx", b"no", "must end in one of .csv, "),

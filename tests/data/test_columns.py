@@ -154,5 +154,5 @@ def test_groups_and_times() -> None:
         group_codes(pd.Series([[1], [2]]), "group")
     with pytest.raises(InputError, match="`time` must have a value in every row, got 2 without"):
         times(pd.Series([None, None, 1.0]), "time")
-    with pytest.raises(InputError, match="`time` must be ISO dates such as 2016-02-12, or numbers, got"):
+    with pytest.raises(InputError, match="`time` must be numbers or ISO dates such as 2016-02-12, got"):
         times(pd.Series(["yesterday", "today"]), "time")

@@ -163,7 +163,7 @@ WEIGHTS = np.ones(ROWS)
         ((NUMBERS, LABELS), {"groups": [1]}, "`groups` must have one value for each row of `X`, got 1"),
         ((NUMBERS, LABELS), {"groups": WEIGHTS}, "`group` must have at least two groups, got one"),
         ((NUMBERS, LABELS), {"groups": LABELS}, None),
-        ((NUMBERS, LABELS), {"time": LABELS}, "`time` must be ISO dates such as 2016-02-12, or numbers, got"),
+        ((NUMBERS, LABELS), {"time": LABELS}, "`time` must be numbers or ISO dates such as 2016-02-12, got"),
         ((NUMBERS, LABELS), {"validation": NUMBERS}, "`validation` must be a pair of X and y, got ndarray"),
         ((NUMBERS, LABELS), {"validation": (FRAME, LABELS)}, "must be of the same kind as `X`, got a frame where"),
         ((FRAME, LABELS), {"validation": (POLARS, LABELS)}, "`validation` must have the columns of `X`"),
@@ -175,6 +175,8 @@ WEIGHTS = np.ones(ROWS)
             {"time": range(9)},
             "training rows must have at least two classes",
         ),
+        ((NUMBERS[:1], [0.5]), {}, "rows for training and for validation, got 1 and 0"),
+        ((NUMBERS[:1], [0.5]), {"time": [1]}, "rows for training and for validation, got 0 and 1"),
         (
             (NUMBERS, LABELS),
             {"validation": (NUMBERS[:1], [None])},

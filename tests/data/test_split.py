@@ -45,15 +45,9 @@ def test_validation_rows_are_stratified_and_leave_each_class_a_training_row(
 ) -> None:
     counts = np.bincount(codes)
     rng = np.random.default_rng(seed)
-    if (counts == 1).all():
-        with pytest.raises(
-            InputError, match=r"must have rows for training and for validation, got .* cannot be divided"
-        ):
-            by_fraction(codes, len(codes), fraction, rng)
-        return
     train, valid = by_fraction(codes, len(codes), fraction, rng)
     assert sorted([*train, *valid]) == list(range(len(codes)))
-    assert len(valid) >= 1
+    assert len(valid) >= (counts > 1).any()
     assert set(codes[train]) == set(codes)
     assert len(valid) <= max(1, round(fraction * len(codes)))
     share = np.bincount(codes[valid], minlength=len(counts))
@@ -70,8 +64,6 @@ def test_the_default_is_thirty_percent_of_each_class() -> None:
 def test_a_regression_is_divided_without_classes() -> None:
     train, valid = by_fraction(None, 10, 0.3, np.random.default_rng(0))
     assert (len(train), len(valid)) == (7, 3)
-    with pytest.raises(InputError, match="got 1 that cannot be divided"):
-        by_fraction(None, 1, 0.3, np.random.default_rng(0))
 
 
 @given(classes, fractions, seeds)
@@ -107,8 +99,6 @@ def test_validation_is_later_than_training(time: np.ndarray, fraction: float) ->
 def test_the_fraction_decides_how_many_rows_are_latest() -> None:
     train, valid = by_time(np.arange(10)[::-1], 0.3)
     assert (train.tolist(), valid.tolist()) == ([3, 4, 5, 6, 7, 8, 9], [0, 1, 2])
-    with pytest.raises(InputError, match="rows for training and for validation, got 1"):
-        by_time(np.array([1]), 0.3)
 
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan"), "0.3", None, True])

@@ -101,7 +101,7 @@ def test_built_in_returns_a_learner_of_any_portfolio_by_its_exact_name() -> None
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pydaub.learners.recipe.find_spec", lambda _: None)
+    monkeypatch.setattr("pydaub.learners.base.find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"got 'lightgbm', but lightgbm is not installed. Install pydaub\[boost\]."):
         portfolio("lightgbm", TWO)
     assert "figs" not in portfolio("sklearn", TWO)

@@ -14,7 +14,7 @@ import skops.io
 from learners.samples import Rows, made, quick
 from pydaub.data.schema import Schema, Task
 from pydaub.learners import Portfolio, portfolio, recipes
-from pydaub.learners.recipe import EXTRAS
+from pydaub.learners.base import EXTRAS
 
 TASKS: tuple[Task, ...] = ("classification", "regression")
 TWO = Schema("matrix", "classification", 4, classes=("a", "b"))
@@ -154,8 +154,8 @@ schema = Schema("matrix", "classification", 4, classes=(0, 1))
 assert portfolio("sklearn,-lightgbm,-xgboost,-catboost,-one-rule,-rule-list,-figs", schema)
 assert not optional & set(sys.modules), optional & set(sys.modules)
 sys.modules.update(dict.fromkeys(optional))  # makes their import fail
-import importlib.util, pydaub.learners.recipe as recipe
-recipe.find_spec = lambda name: None if name in optional else importlib.util.find_spec(name)
+import importlib.util, pydaub.learners.base as base
+base.find_spec = lambda name: None if name in optional else importlib.util.find_spec(name)
 missing = set(recipes(schema)) - set(portfolio("sklearn", schema))
 assert missing == {{"lightgbm", "xgboost", "catboost", "one-rule", "rule-list", "figs"}}, missing
 """

@@ -11,13 +11,13 @@ from pydaub.data.names import listed
 from pydaub.data.prepared import Part, Prepared
 from pydaub.data.schema import Schema
 from pydaub.data.split import Split, by_fraction, by_groups, by_time, shuffled
-from pydaub.data.target import Target, encoded
+from pydaub.data.target import Target, encoded, stored
 from pydaub.errors import InputError
 from pydaub.records import whole
 
 if TYPE_CHECKING:
     from pydaub.data.rows import Rows
-    from pydaub.data.schema import Array, Column, Form, Task
+    from pydaub.data.schema import Array, Column, Task
 
 
 class Table(NamedTuple):
@@ -33,7 +33,6 @@ class Table(NamedTuple):
 class About(NamedTuple):
     """What is known about the data as a whole. `target` is the name of the target column, if it was a column."""
 
-    form: Form
     columns: tuple[Column, ...] = ()
     target: str | None = None
     notes: tuple[str, ...] = ()
@@ -60,14 +59,15 @@ def assembled(  # noqa: PLR0913  # both the data and how to prepare it
         other, other_rows = validation, np.flatnonzero(target.present[len(table.y) :])
     _check_sides(target, train, valid, needed=validation is not None or not split.none)
     train = train[shuffled(None if codes is None else codes[train], len(train), rng)]
+    held = stored(target.numbers, target.labels)
     schema = Schema(
-        about.form, target.task, table.rows.features, about.columns, tuple(target.labels.tolist()), about.target
+        table.rows.form, target.task, table.rows.features, about.columns, tuple(target.labels.tolist()), about.target
     )
     return Prepared(
         schema,
         target.labels,
-        _part(table, present[train], target.stored[train]),
-        _part(other, other_rows, target.stored[valid]),
+        _part(table, present[train], held[train]),
+        _part(other, other_rows, held[valid]),
         (*about.notes, *_notes(target, train)),
     )
 
@@ -93,7 +93,7 @@ def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) ->
     if not len(train) or (needed and not len(valid)):
         raise InputError(
             f"The data must have rows for training and for validation, got {len(train)} and {len(valid)}. "
-            "Give more rows that have a target."
+            "Give more rows that have a target, or validation rows."
         )
     if len(target.labels) and len(np.unique(target.numbers[train])) == 1:
         only = target.labels[target.numbers[train[0]]]

@@ -19,7 +19,7 @@ from pydaub.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pydaub.data.schema import Form, Kind, Schema
+    from pydaub.data.schema import Form, Schema
 
 
 def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any:  # noqa: ANN401  # rows of any form
@@ -54,25 +54,20 @@ def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any
         rows = laid_out(frame, _known(schema), schema.form)
     else:
         rows = laid_out(_unnamed(schema, source), _known(schema), schema.form)
-    refuse_infinite(rows, [column.name for column in _known(schema)])
+    refuse_infinite(rows, _known(schema))
     made = rows.first(len(rows))
     return made.astype(np.float64) if schema.form == "matrix" else made
 
 
 def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: str = "The data") -> Rows:
-    """Return these columns of a frame, each converted to its kind.
+    """Return these columns of a frame, each converted to its kind; raise if one is missing.
 
     A matrix has 32-bit floats if they represent every column exactly, otherwise 64-bit floats.
     """
     absent = [column.name for column in columns if column.name not in frame.columns]
     if absent:
         raise InputError(f"{where} must have the columns {listed(absent)}, got {listed(frame.columns)}.")
-    values = {
-        column.name: frame[column.name].reset_index(drop=True)
-        if column.as_given
-        else as_kind(frame[column.name], column.kind, column.name)
-        for column in columns
-    }
+    values = {column.name: _as_kind(frame[column.name].reset_index(drop=True), column) for column in columns}
     if form == "frame":
         return FrameRows.of(pd.DataFrame(values), "frame")
     narrow = all(column.dtype == np.float32 for column in values.values())
@@ -82,32 +77,32 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
     return MatrixRows(matrix)
 
 
-def as_kind(values: pd.Series[Any], kind: Kind, name: str) -> pd.Series[Any]:
-    """Convert a column to its kind: floats, dates in microseconds, or text; raise if a value does not fit."""
-    values = values.reset_index(drop=True)
-    if kind in TEXTS:
-        return _as_text(values)
-    if kind == "date":
-        try:
-            return parsed_dates(values)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise InputError(f"Column {name!r} must hold ISO dates such as 2016-02-12, got: {error}.") from None
-    if kind == "boolean" and not is_number(values):
-        return _as_booleans(values, name)
-    return _as_numbers(values, name, narrow=kind == "boolean")
-
-
-def refuse_infinite(rows: Rows, names: Sequence[str]) -> None:
-    """Raise if a column holds infinite values."""
-    found = rows.infinite()
-    if found:
-        columns = ", ".join(f"{names[place] if names else f'x{place}'} ({count})" for place, count in found.items())
-        raise InputError(f"Features must be finite, got infinite values in {columns}. Replace or remove them.")
+def refuse_infinite(rows: Rows, columns: Sequence[Column] = ()) -> None:
+    """Raise if a column holds infinite values. Columns without names are called after their position."""
+    counts = rows.infinite()
+    if counts.any():
+        own = rows.held.column_names if rows.form == "frame" else [f"x{place}" for place in range(rows.features)]
+        names = [column.name for column in columns] or own
+        found = ", ".join(f"{name} ({count})" for name, count in zip(names, counts, strict=True) if count)
+        raise InputError(f"Features must be finite, got infinite values in {found}. Replace or remove them.")
 
 
 def text_names(columns: Iterable[Column]) -> list[str]:
     """Return the columns to read as text even if all of their values look like numbers."""
     return [column.name for column in columns if column.kind in TEXTS]
+
+
+def _as_kind(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
+    """Convert a column to its kind: floats, dates in microseconds, or text; raise if a value does not fit."""
+    if column.as_given:
+        return values
+    if column.kind in TEXTS:
+        return _as_text(values)
+    if column.kind == "date":
+        return parsed_dates(values, f"Column {column.name!r} must hold")
+    if column.kind == "boolean" and not is_number(values):
+        return _as_booleans(values, column.name)
+    return _as_numbers(values, column.name, narrow=column.kind == "boolean")
 
 
 def _as_numbers(values: pd.Series[Any], name: str, *, narrow: bool) -> pd.Series[Any]:
@@ -176,4 +171,4 @@ def _resized(schema: Schema, source: Any) -> SparseRows:  # noqa: ANN401  # nons
         raise InputError(f"The data must have named columns, as in training, got a sparse matrix of {source.shape}.")
     if not sparse.issparse(source):
         raise InputError(f"The data must be a sparse matrix or an svmlight file, got {type(source).__name__}.")
-    return SparseRows.of(source).resized(schema.features)
+    return SparseRows.of(source, schema.features)

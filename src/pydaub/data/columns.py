@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -32,7 +33,7 @@ ROWS_PER_CLASS: Final = 5
 
 
 def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) -> tuple[Column, ...]:
-    """Infer the kinds of the columns of a frame.
+    """Infer the kinds of the columns of a frame, in order.
 
     The first rule that fits decides:
 
@@ -52,23 +53,14 @@ def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) 
     kinds
         Kinds that override the inferred ones, by column name.
 
-    Returns
-    -------
-    One description per column, in order.
-
-    Raises
-    ------
-    InputError
-        If `kinds` names a column or a kind that does not exist.
-
     Examples
     --------
     >>> infer_columns(pd.DataFrame({"age": [31, 25, 31], "smokes": ["yes", "no", None]}))[1].kind
     'boolean'
     """
-    given = dict(kinds or {})
-    check_kinds(given, list(frame.columns))
-    return tuple(_column(str(name), frame[name], given.get(name)) for name in frame.columns)
+    kinds = kinds or {}
+    check_kinds(kinds, list(frame.columns))
+    return tuple(_column(str(name), frame[name], kinds.get(name)) for name in frame.columns)
 
 
 def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
@@ -81,17 +73,32 @@ def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
             raise InputError(f"`kinds` must be among {', '.join(KINDS)}, got {kind!r} for {name!r}.")
 
 
-def form_of(columns: Sequence[Column]) -> tuple[Form, list[str]]:
-    """Return the form that these columns need, and a note for each kind of column that is left out."""
+def check_roles(roles: Sequence[tuple[str, str]], columns: Sequence[str], where: str) -> None:
+    """Raise if the column of a role (target, group, time, drop) does not exist or has two roles."""
+    taken: dict[str, str] = {}
+    for role, name in roles:
+        if name not in columns:
+            near = get_close_matches(str(name), columns, n=3)
+            advice = f"Did you mean {listed(near)}?" if near else f"It has {listed(columns, 20)}."
+            raise InputError(f"`{role}` must be a column of {where}, got {name!r}. {advice}")
+        if name in taken:
+            raise InputError(f"`{role}` must not be the column of `{taken[name]}`, got {name!r} for both.")
+        taken[name] = role
+
+
+def form_of(columns: Sequence[Column]) -> Form:
+    """Return the form that these columns need."""
     used = [column for column in columns if column.used]
     if not used:
         found = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "none"
         raise InputError(f"The data must have a column to learn from, got {found}. Name a kind for one of them.")
-    notes = []
-    for kind in LEFT_OUT:
-        names = [column.name for column in columns if column.kind == kind]
-        notes += [f"Columns left out as {kind}: {listed(names)}."] if names else []
-    return "matrix" if all(column.kind in NUMBERS for column in used) else "frame", notes
+    return "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
+
+
+def left_out(columns: Sequence[Column]) -> list[str]:
+    """Return a note for each kind of column that is left out."""
+    names = {kind: [column.name for column in columns if column.kind == kind] for kind in LEFT_OUT}
+    return [f"Columns left out as {kind}: {listed(found)}." for kind, found in names.items() if found]
 
 
 def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
@@ -109,7 +116,7 @@ def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
 
 
 def infer_task(y: Any) -> Task:  # noqa: ANN401  # a column of any library
-    """Infer whether a target is a class or a number.
+    """Infer whether a target is a class or a number: `classification` or `regression`.
 
     Text, bools, dates and categories are classes. Numbers with fractions are a regression. Whole numbers are classes
     if there are two distinct ones, or at most 50 with at least 5 rows each on average; otherwise they are a regression.
@@ -118,10 +125,6 @@ def infer_task(y: Any) -> Task:  # noqa: ANN401  # a column of any library
     ----------
     y
         The target: a list, an array, or a series of pandas or polars.
-
-    Returns
-    -------
-    `classification` or `regression`.
 
     Examples
     --------
@@ -177,14 +180,17 @@ def is_whole(numbers: Array) -> bool:
         return bool(np.issubdtype(numbers.dtype, np.integer) or np.all(np.floor(numbers) == numbers))
 
 
-def parsed_dates(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return dates of any type, or ISO text, in microseconds without a time zone; raise ValueError for other values."""
-    if is_number(values) or pd.api.types.is_bool_dtype(values.dtype):
-        raise ValueError(f"{values.dropna().iloc[0]!r} is a number")
-    dates = values if is_date(values) else pd.to_datetime(values.astype(object), format="ISO8601", utc=True)
-    if getattr(dates.dtype, "tz", None) is not None:
-        dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
-    return dates.astype("datetime64[us]")
+def parsed_dates(values: pd.Series[Any], wanted: str) -> pd.Series[Any]:
+    """Return dates of any type, or ISO text, in microseconds without a time zone; `wanted` begins the error message."""
+    try:
+        if is_number(values) or pd.api.types.is_bool_dtype(values.dtype):
+            raise ValueError(f"{values.dropna().iloc[0]!r} is a number")  # noqa: TRY301  # reported below
+        dates = values if is_date(values) else pd.to_datetime(values.astype(object), format="ISO8601", utc=True)
+        if getattr(dates.dtype, "tz", None) is not None:
+            dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
+        return dates.astype("datetime64[us]")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{wanted} ISO dates such as 2016-02-12, got: {error}.") from None
 
 
 def group_codes(values: pd.Series[Any], name: str) -> Array:
@@ -202,10 +208,7 @@ def times(values: pd.Series[Any], name: str) -> Array:
     _refuse_missing(values.isna().to_numpy(), name)
     if is_number(values):
         return values.to_numpy(dtype=float)
-    try:
-        return parsed_dates(values).to_numpy().astype(np.int64)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"`{name}` must be ISO dates such as 2016-02-12, or numbers, got: {error}.") from None
+    return parsed_dates(values, f"`{name}` must be numbers or").to_numpy().astype(np.int64)
 
 
 def _refuse_missing(missing: Array, name: str) -> None:
@@ -259,8 +262,8 @@ def _text_kind(present: pd.Series[Any], distinct: int) -> Kind:
         return "boolean"
     if texts.str.fullmatch(ISO_DATE).all():
         try:
-            parsed_dates(texts)
-        except ValueError:
+            parsed_dates(texts, "")
+        except InputError:
             return "categorical"
         return "date"
     words = texts.iloc[:SAMPLED_TEXTS].str.split().str.len().mean()

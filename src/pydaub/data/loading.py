@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import laid_out, refuse_infinite, text_names
-from pydaub.data.columns import form_of, group_codes, infer_columns, times
+from pydaub.data.columns import check_roles, form_of, group_codes, infer_columns, left_out, times
 from pydaub.data.formats import read
 from pydaub.data.names import listed
 from pydaub.data.prepared import ABOUT, Prepared
@@ -28,20 +26,7 @@ if TYPE_CHECKING:
     from pydaub.data.schema import Kind, Task
     from pydaub.data.split import Split
 
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """The columns that are not features, by their role."""
-
-    target: str | None
-    group: str | None
-    time: str | None
-    drop: tuple[str, ...]
-
-    def named(self) -> list[tuple[str, str]]:
-        """Return each role that is taken, with its column."""
-        single = {"target": self.target, "group": self.group, "time": self.time}
-        return [(role, name) for role, name in single.items() if name is not None] + [("drop", n) for n in self.drop]
+Roles: TypeAlias = list[tuple[str, str]]  # the role (target, group, time, drop) and name of each column that has one
 
 
 def load(  # noqa: PLR0913  # the options of the command line
@@ -58,7 +43,7 @@ def load(  # noqa: PLR0913  # the options of the command line
     seed: int = 0,
     encoding: str | None = None,
 ) -> Prepared:
-    """Read a file or a named data set and prepare it for learners.
+    """Read a file or a named data set and return it in its final order, divided into training and validation rows.
 
     If all features are numeric or boolean, the form is a matrix, otherwise a frame.
 
@@ -87,15 +72,6 @@ def load(  # noqa: PLR0913  # the options of the command line
     encoding
         The encoding of a text file that is not UTF-8.
 
-    Returns
-    -------
-    The rows in their final order, divided into training and validation.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or the options do not fit it.
-
     Examples
     --------
     >>> load("parity:1000", None).full_size
@@ -106,17 +82,18 @@ def load(  # noqa: PLR0913  # the options of the command line
     if is_prepared(source):
         settled = {"validation": validation, "group": group, "time": time, "drop": drop, "kinds": kinds, "task": task}
         return _opened(Path(source), target, {**settled, "encoding": encoding, "cv": split.none})
-    roles = Roles(target, group, time, tuple(drop))
+    single = {"target": target, "group": group, "time": time}
+    roles = [(role, name) for role, name in single.items() if name is not None] + [("drop", name) for name in drop]
     forced = [name for name, kind in (kinds or {}).items() if kind in TEXTS]
     first = read(source, encoding=encoding, text=forced)
     if isinstance(first.rows, pd.DataFrame):
         roles = _checked_roles(first, roles)
         about = _about(first.rows, roles, kinds)
-        table = _table(first.rows, about, roles, str(source))
+        table = _table(first.rows, about, str(source), group, time)
         other = None if validation is None else _validation(validation, encoding, first.rows, about)
     else:
         _refuse_names(first, roles, kinds)
-        about = About("sparse")
+        about = About()
         table = _sparse_table(first)
         other = None if validation is None else _sparse_table(read(validation), table.rows.features)
     return assembled(table, other, about, split=split, task=task, seed=seed)
@@ -142,38 +119,32 @@ def _opened(folder: Path, target: str | None, settled: Mapping[str, Any]) -> Pre
 def _checked_roles(source: Source, roles: Roles) -> Roles:
     """Return the roles, with the target that the source declares if none was named; raise if one is not a column."""
     columns = list(source.rows.columns)
-    if roles.target is None:
+    if "target" not in dict(roles):
         if source.label is None:
             raise InputError(f"`target` must be named for {source.name}, got none. It has {listed(columns, 20)}.")
-        roles = replace(roles, target=source.label)
-    taken: dict[str, str] = {}
-    for role, name in roles.named():
-        if name not in columns:
-            near = get_close_matches(str(name), columns, n=3)
-            advice = f"Did you mean {listed(near)}?" if near else f"It has {listed(columns, 20)}."
-            raise InputError(f"`{role}` must be a column of {source.name}, got {name!r}. {advice}")
-        if name in taken:
-            raise InputError(f"`{role}` must not be the column of `{taken[name]}`, got {name!r} for both.")
-        taken[name] = role
+        roles = [("target", source.label), *roles]
+    check_roles(roles, columns, source.name)
     return roles
 
 
 def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) -> About:
     """Describe the features, with a note for each column that is not one."""
-    columns = infer_columns(frame.drop(columns=[name for _, name in roles.named()]), kinds)
-    form, left_out = form_of(columns)
-    dividing = [name for role, name in roles.named() if role in {"group", "time"}]
+    columns = infer_columns(frame.drop(columns=[name for _, name in roles]), kinds)
+    dividing = [name for role, name in roles if role in {"group", "time"}]
     notes = [f"Column {name!r} divides the rows and is not a feature." for name in dividing]
-    return About(form, columns, roles.target, (*notes, *left_out))
+    return About(columns, dict(roles)["target"], (*notes, *left_out(columns)))
 
 
-def _table(frame: pd.DataFrame, about: About, roles: Roles, where: str) -> Table:
+def _table(frame: pd.DataFrame, about: About, where: str, group: str | None = None, time: str | None = None) -> Table:
     used = [column for column in about.columns if column.used]
-    rows = laid_out(frame, used, about.form, where)
-    refuse_infinite(rows, [column.name for column in used])
-    groups = None if roles.group is None else group_codes(frame[roles.group], "group")
-    time = None if roles.time is None else times(frame[roles.time], "time")
-    return Table(rows, whole_labels(frame[about.target]), groups=groups, time=time)
+    rows = laid_out(frame, used, form_of(about.columns), where)
+    refuse_infinite(rows, used)
+    return Table(
+        rows,
+        whole_labels(frame[about.target]),
+        groups=None if group is None else group_codes(frame[group], "group"),
+        time=None if time is None else times(frame[time], "time"),
+    )
 
 
 def _validation(path: str | Path, encoding: str | None, frame: pd.DataFrame, about: About) -> Table:
@@ -183,7 +154,7 @@ def _validation(path: str | Path, encoding: str | None, frame: pd.DataFrame, abo
     other = read(path, encoding=encoding, text=text).rows
     if not isinstance(other, pd.DataFrame) or target not in other.columns:
         raise InputError(f"`validation` must have the target column {target!r}, got {path} without it.")
-    return _table(other, about, Roles(target, None, None, ()), str(path))
+    return _table(other, about, str(path))
 
 
 def _sparse_table(source: Source, features: int | None = None) -> Table:
@@ -191,13 +162,12 @@ def _sparse_table(source: Source, features: int | None = None) -> Table:
         raise InputError(f"`validation` must be sparse as the training rows are, got {source.name}.")
     if source.target is None:
         raise InputError(f"{source.name} must declare its target, got none. Sparse data has no columns to name.")
-    rows = SparseRows.of(source.rows)
-    rows = rows if features is None else rows.resized(features)
-    refuse_infinite(rows, [])
+    rows = SparseRows.of(source.rows, features)
+    refuse_infinite(rows)
     return Table(rows, whole_labels(pd.Series(source.target)))
 
 
 def _refuse_names(source: Source, roles: Roles, kinds: Mapping[str, Kind] | None) -> None:
-    given = [role for role, _ in roles.named()] + (["kinds"] if kinds else [])
+    given = [role for role, _ in roles] + (["kinds"] if kinds else [])
     if given:
         raise InputError(f"`{given[0]}` must not be given for {source.name}: sparse data has no columns to name.")

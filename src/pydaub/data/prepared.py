@@ -19,8 +19,6 @@ from pydaub.errors import InputError
 from pydaub.records import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydaub.data.schema import Array
 
 FORMAT: Final = 1
@@ -134,8 +132,9 @@ class Prepared:
                 part.rows.write(temporary / f"{side}.rows")
                 for name in held[side]:
                     np.save(temporary / f"{side}.{name}.npy", getattr(part, name))
-            about = {**held, "notes": self.notes, "fingerprint": self.fingerprint}
-            publish(temporary, folder, {**description(self.schema, self._labels), **about})
+            publish(
+                temporary, folder, self.schema, self._labels, **held, notes=self.notes, fingerprint=self.fingerprint
+            )
         except OSError as error:
             raise InputError(f"`folder` must be one that can be written, got {folder}: {error.strerror}.") from None
         finally:
@@ -167,19 +166,18 @@ class Prepared:
         return Sample(part.rows.first(size), y, weights, groups)
 
 
-def description(schema: Schema, labels: Array) -> dict[str, Any]:
-    """Return what the file `prepared.json` says about the schema."""
+def _description(schema: Schema, labels: Array) -> dict[str, Any]:
     return {"format": FORMAT, "schema": schema.to_json(), "labels": labels_to_json(labels)}
 
 
 def described(schema: Schema, labels: Array) -> hashlib.blake2b:
     """Return a digest that begins with the description of the schema."""
-    return hashlib.blake2b(json.dumps(description(schema, labels), sort_keys=True).encode(), digest_size=16)
+    return hashlib.blake2b(json.dumps(_description(schema, labels), sort_keys=True).encode(), digest_size=16)
 
 
-def publish(temporary: Path, folder: Path, about: Mapping[str, Any]) -> None:
+def publish(temporary: Path, folder: Path, schema: Schema, labels: Array, **about: object) -> None:
     """Write the description of the data in `temporary`, then rename it to `folder`; both survive a power cut."""
-    (temporary / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
+    (temporary / ABOUT).write_text(json.dumps({**_description(schema, labels), **about}, indent=1), encoding="utf-8")
     for file in [*temporary.iterdir(), temporary]:
         sync(file)
     temporary.rename(folder)
@@ -187,11 +185,8 @@ def publish(temporary: Path, folder: Path, about: Mapping[str, Any]) -> None:
 
 
 def _mapped(stem: Path, schema: Schema, names: list[str]) -> Part:
-    def path(name: str) -> Path:
-        return stem.with_name(f"{stem.name}.{name}")
-
-    rows = FORMS[schema.form].mapped(path("rows"), schema.features)
-    return Part(rows, **{name: mapped(path(name)) for name in names})
+    rows = FORMS[schema.form].mapped(Path(f"{stem}.rows"), schema.features)
+    return Part(rows, **{name: mapped(f"{stem}.{name}") for name in names})
 
 
 def _feed(digest: hashlib.blake2b, value: bytes | Array | None) -> None:

@@ -19,7 +19,7 @@ from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from pydaub.data.prepared import Prepared
-    from pydaub.data.schema import Array, Form, Task
+    from pydaub.data.schema import Array, Kind, Task
     from pydaub.data.split import Split
 
 
@@ -36,13 +36,14 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     seed: int = 0,
     columns: bool = True,
 ) -> Prepared:
-    """Prepare arrays, sparse matrices, or frames of pandas or polars for learners.
+    """Return arrays, a sparse matrix or a frame in their final order, divided into training and validation rows.
 
     Parameters
     ----------
     X
-        The features. All columns are kept. An array of numbers keeps its type; an array of objects becomes an array of
-        floats if all of them are numbers, and otherwise a frame. The column names of a frame become text.
+        The features, of numpy, scipy, pandas or polars. All columns are kept. An array of numbers keeps its type; an
+        array of objects becomes an array of floats if all of them are numbers, and otherwise a frame. The column names
+        of a frame become text.
     y
         The target; rows in which it is missing are left out.
     validation
@@ -62,52 +63,40 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     columns
         Whether to describe the columns in the schema; False is faster.
 
-    Returns
-    -------
-    The rows in their final order, divided into training and validation.
-
-    Raises
-    ------
-    InputError
-        If the data cannot be used.
-
     Examples
     --------
     >>> prepare([[1.0], [2.0], [3.0], [4.0], [5.0]] * 4, ["a", "b", "a", "b", "a"] * 4).full_size
     14
     """
-    rows, form = _rows(X, "X")
-    table = Table(rows, _as_long(series(y, "y"), rows, "y"))
-    if sample_weight is not None:
-        table = table._replace(weights=_weights(sample_weight, rows))
-    if groups is not None:
-        table = table._replace(groups=group_codes(_as_long(series(groups, "groups"), rows, "groups"), "groups"))
-    if time is not None:
-        table = table._replace(time=times(_as_long(series(time, "time"), rows, "time"), "time"))
-    other = None if validation is None else _validation(validation, table, form)
-    about = About(form, _columns(rows) if columns else ())
+    rows = _rows(X, "X")
+    table = Table(
+        rows,
+        _column(y, rows, "y"),
+        None if sample_weight is None else _weights(sample_weight, rows),
+        None if groups is None else group_codes(_column(groups, rows, "groups"), "groups"),
+        None if time is None else times(_column(time, rows, "time"), "time"),
+    )
+    other = None if validation is None else _validation(validation, rows)
+    about = About(_columns(rows) if columns else ())
     return assembled(table, other, about, split=split, task=task, seed=seed)
 
 
-def _rows(X: Any, name: str) -> tuple[Rows, Form]:  # noqa: ANN401  # features of any library
-    """Return features of any library as rows, with their form."""
+def _rows(X: Any, name: str) -> Rows:  # noqa: ANN401  # features of any library
     rows: Rows
-    form: Form
     if sparse.issparse(X):
         if X.dtype.kind not in "biuf":
             raise InputError(f"`{name}` must hold numbers, got a sparse matrix of {X.dtype}.")
-        rows, form = SparseRows.of(X), "sparse"
+        rows = SparseRows.of(X)
     elif isinstance(X, pd.DataFrame) or is_polars(X):
-        rows, form = _frame_rows(X, name), "frame"
+        rows = _frame_rows(X, name)
     else:
         array = _array(X, name)
         numbers = array.dtype.kind in "biuf"
         rows = MatrixRows(array) if numbers else _frame_rows(pd.DataFrame(array).infer_objects().add_prefix("x"), name)
-        form = "matrix" if numbers else "frame"
     if not len(rows) or not rows.features:
         raise InputError(f"`{name}` must have rows and columns, got {len(rows)} rows and {rows.features} columns.")
-    refuse_infinite(rows, rows.table.column_names if isinstance(rows, FrameRows) else [])
-    return rows, form
+    refuse_infinite(rows)
+    return rows
 
 
 def _frame_rows(frame: Any, name: str) -> FrameRows:  # noqa: ANN401  # a frame of either library
@@ -145,46 +134,48 @@ def _floats(array: Array) -> Array:
         return array
 
 
-def _as_long(values: pd.Series[Any], rows: Rows, name: str) -> pd.Series[Any]:
+def _column(given: Any, rows: Rows, name: str) -> pd.Series[Any]:  # noqa: ANN401  # a column of any library
+    values = series(given, name)
     if len(values) != len(rows):
         raise InputError(f"`{name}` must have one value for each row of `X`, got {len(values)} for {len(rows)}.")
     return values
 
 
 def _weights(given: Any, rows: Rows) -> Array:  # noqa: ANN401  # numbers of any library
+    values = _column(given, rows, "sample_weight")
     try:
-        weights = _as_long(series(given, "sample_weight"), rows, "sample_weight").to_numpy(dtype=float)
+        weights = values.to_numpy(dtype=float)
     except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"`sample_weight` must be numbers, got: {error}.") from None
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise InputError("`sample_weight` must be finite and not negative, with some above 0, got others.")
     return weights
 
 
-def _validation(validation: Any, table: Table, form: Form) -> Table:  # noqa: ANN401  # nonsense is of any type
+def _validation(validation: Any, train: Rows) -> Table:  # noqa: ANN401  # nonsense is of any type
     if not isinstance(validation, tuple | list) or len(validation) != 2:  # noqa: PLR2004  # X and y
         raise InputError(f"`validation` must be a pair of X and y, got {type(validation).__name__}.")
-    rows, other = _rows(validation[0], "validation X")
-    if other != form or type(rows) is not type(table.rows):
-        raise InputError(f"`validation` must be of the same kind as `X`, got a {other} where `X` is a {form}.")
-    if isinstance(rows, FrameRows) and isinstance(table.rows, FrameRows):
-        names = table.rows.table.column_names
-        absent = [name for name in names if name not in rows.table.column_names]
+    rows = _rows(validation[0], "validation X")
+    if rows.form != train.form:
+        raise InputError(
+            f"`validation` must be of the same kind as `X`, got a {rows.form} where `X` is a {train.form}."
+        )
+    if rows.form == "frame":
+        names = train.held.column_names
+        absent = [name for name in names if name not in rows.held.column_names]
         if absent:
             raise InputError(f"`validation` must have the columns of `X`, got none named {listed(absent)}.")
-        rows = FrameRows(rows.table.select(names))
-    if rows.features != table.rows.features:
-        raise InputError(f"`validation` must have {table.rows.features} columns, as `X` has, got {rows.features}.")
-    return Table(rows, _as_long(series(validation[1], "validation y"), rows, "validation y"))
+        rows = FrameRows(rows.held.select(names))
+    if rows.features != train.features:
+        raise InputError(f"`validation` must have {train.features} columns, as `X` has, got {rows.features}.")
+    return Table(rows, _column(validation[1], rows, "validation y"))
 
 
 def _columns(rows: Rows) -> tuple[Column, ...]:
     """Describe the columns; all of them are used."""
     if isinstance(rows, FrameRows):
-        return given_columns(rows.table.to_pandas(date_as_object=False, split_blocks=True))
+        return given_columns(rows.held.to_pandas(date_as_object=False, split_blocks=True))
     if isinstance(rows, MatrixRows):
-        kind = "boolean" if rows.array.dtype.kind == "b" else "numeric"
-        return tuple(Column(f"x{place}", kind, missing) for place, missing in enumerate(rows.missing()))  # type: ignore[arg-type]  # one of two kinds
+        kind: Kind = "boolean" if rows.held.dtype.kind == "b" else "numeric"
+        return tuple(Column(f"x{place}", kind, missing) for place, missing in enumerate(rows.missing().tolist()))
     return ()

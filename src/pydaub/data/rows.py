@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 import pandas as pd
@@ -20,81 +21,85 @@ if TYPE_CHECKING:
     from pydaub.data.schema import Array, Form
 
 BLOCK: Final = 1 << 22  # cells checked at a time, to save memory
+CSR: Final = ("data", "indices", "indptr")  # the arrays of a CSR matrix
 LIBRARY: Final = b"pydaub.library"  # metadata key: the library whose frames learners get
 
 
-class Rows(Protocol):
-    """The rows of one form."""
+@dataclass(frozen=True)
+class Rows(ABC):
+    """The rows of one form: an array, a sparse matrix or a table of Arrow."""
 
-    def __len__(self) -> int: ...
+    form: ClassVar[Form]
+    held: Any
+
+    def __len__(self) -> int:
+        return int(self.held.shape[0])
 
     @property
     def features(self) -> int:
         """The number of columns."""
+        return int(self.held.shape[1])
 
+    @abstractmethod
     def first(self, size: int) -> Any:  # noqa: ANN401  # an array, a matrix or a frame
         """Return the first `size` rows, without copying any others."""
 
+    @abstractmethod
     def take(self, rows: Array) -> Self:
         """Return the rows at these positions, in this order."""
 
-    def infinite(self) -> dict[int, int]:
-        """Return the number of infinite values by column, for columns that have any."""
+    @abstractmethod
+    def infinite(self) -> Array:
+        """Return the number of infinite values in each column."""
 
+    @abstractmethod
     def parts(self) -> Iterator[bytes | Array]:
         """Yield the content of the rows, for a fingerprint."""
 
+    @abstractmethod
     def write(self, stem: Path) -> None:
         """Write files whose names begin with `stem`."""
 
     @classmethod
+    @abstractmethod
     def mapped(cls, stem: Path, features: int) -> Self:
         """Memory-map the files that `write` wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixRows:
+class MatrixRows(Rows):
     """A numeric array in row-major order."""
 
-    array: Array
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    @property
-    def features(self) -> int:
-        """The number of columns."""
-        return int(self.array.shape[1])
+    form = "matrix"
 
     def first(self, size: int) -> Array:
         """Return a view."""
-        return self.array[:size]
+        return self.held[:size]
 
-    def take(self, rows: Array) -> MatrixRows:
+    def take(self, rows: Array) -> Self:
         """Return the rows at these positions, in this order."""
-        return MatrixRows(np.ascontiguousarray(self.array[rows]))
+        return type(self)(np.ascontiguousarray(self.held[rows]))
 
-    def infinite(self) -> dict[int, int]:
-        """Return the number of infinite values by column, for columns that have any."""
+    def infinite(self) -> Array:
+        """Return the number of infinite values in each column."""
         with np.errstate(all="ignore"):
-            if np.isfinite(self.array.sum()):  # the usual case, checked quickly
-                return {}
-        return _counted(self._count(np.isinf))
+            if np.isfinite(self.held.sum()):  # the usual case, checked quickly
+                return np.zeros(self.features, dtype=int)
+        return self._count(np.isinf)
 
-    def missing(self) -> list[int]:
+    def missing(self) -> Array:
         """Return the number of missing values in each column."""
-        return self._count(np.isnan).tolist() if self.array.dtype.kind == "f" else [0] * self.features
+        return self._count(np.isnan) if self.held.dtype.kind == "f" else np.zeros(self.features, dtype=int)
 
     def parts(self) -> Iterator[bytes | Array]:
         """Yield the content of the rows, for a fingerprint."""
-        yield self.array
+        yield self.held
 
     def write(self, stem: Path) -> None:
         """Write one file."""
-        np.save(f"{stem}.npy", self.array)
+        np.save(f"{stem}.npy", self.held)
 
     @classmethod
-    def mapped(cls, stem: Path, features: int) -> MatrixRows:
+    def mapped(cls, stem: Path, features: int) -> Self:
         """Memory-map the files that `write` wrote."""
         values = mapped(stem)
         return cls(values.reshape(len(values), features))
@@ -102,81 +107,67 @@ class MatrixRows:
     def _count(self, test: np.ufunc) -> Array:
         """Return the number of values in each column that pass a test."""
         step = max(1, BLOCK // self.features)
-        blocks = (self.array[start : start + step] for start in range(0, len(self.array), step))
+        blocks = (self.held[start : start + step] for start in range(0, len(self), step))
         return sum((test(block).sum(axis=0) for block in blocks), np.zeros(self.features, dtype=int))
 
 
-@dataclass(frozen=True, slots=True)
-class SparseRows:
+class SparseRows(Rows):
     """A CSR matrix with sorted indices, of 32 bits if possible, as all learners accept it."""
 
-    matrix: sparse.csr_matrix
+    form = "sparse"
 
     @classmethod
-    def of(cls, values: Any) -> SparseRows:  # noqa: ANN401  # any sparse matrix
-        """Return a copy of any sparse matrix in this form."""
+    def of(cls, values: Any, features: int | None = None) -> Self:  # noqa: ANN401  # any sparse matrix
+        """Return a copy of any sparse matrix in this form.
+
+        With `features`, it gets this many columns: empty ones are added, or the last ones removed.
+        """
         made = sparse.csr_matrix(values, copy=True)
+        made.resize(made.shape[0], features or made.shape[1])
         made.sum_duplicates()
-        return cls(_csr(made.data, *_narrow(made.indices, made.indptr), made.shape[1]))
-
-    def __len__(self) -> int:
-        return int(self.matrix.shape[0])
-
-    @property
-    def features(self) -> int:
-        """The number of columns."""
-        return int(self.matrix.shape[1])
+        return cls(sparse.csr_matrix((made.data, made.indices, made.indptr), made.shape))  # which narrows the indices
 
     def first(self, size: int) -> sparse.csr_matrix:
         """Return the first `size` rows as views."""
-        matrix = self.matrix
-        end = matrix.indptr[size]
-        return _csr(matrix.data[:end], matrix.indices[:end], matrix.indptr[: size + 1], self.features)
+        data, indices, indptr = self.parts()
+        end = indptr[size]
+        return _csr(data[:end], indices[:end], indptr[: size + 1], self.features)
 
-    def take(self, rows: Array) -> SparseRows:
+    def take(self, rows: Array) -> Self:
         """Return the rows at these positions, in this order."""
-        return SparseRows.of(self.matrix[rows])
+        return self.of(self.held[rows])
 
-    def resized(self, features: int) -> SparseRows:
-        """Return the rows with this many columns: empty ones are added, or the last ones removed."""
-        made = self.matrix.copy()
-        made.resize(len(self), features)
-        return SparseRows.of(made)
+    def infinite(self) -> Array:
+        """Return the number of infinite values in each column."""
+        found = self.held.indices[np.isinf(self.held.data)] if self.held.dtype.kind == "f" else np.array([], int)
+        return np.bincount(found, minlength=self.features)
 
-    def infinite(self) -> dict[int, int]:
-        """Return the number of infinite values by column, for columns that have any."""
-        found = self.matrix.indices[np.isinf(self.matrix.data)] if self.matrix.dtype.kind == "f" else np.array([], int)
-        return _counted(np.bincount(found, minlength=self.features))
-
-    def parts(self) -> Iterator[bytes | Array]:
+    def parts(self) -> Iterator[Array]:
         """Yield the content of the rows, for a fingerprint."""
-        yield from (self.matrix.data, self.matrix.indices, self.matrix.indptr)
+        yield from (getattr(self.held, name) for name in CSR)
 
     def write(self, stem: Path) -> None:
         """Write three files."""
-        for name in ("data", "indices", "indptr"):
-            np.save(f"{stem}.{name}.npy", getattr(self.matrix, name))
+        for name, part in zip(CSR, self.parts(), strict=True):
+            np.save(f"{stem}.{name}.npy", part)
 
     @classmethod
-    def mapped(cls, stem: Path, features: int) -> SparseRows:
+    def mapped(cls, stem: Path, features: int) -> Self:
         """Memory-map the files that `write` wrote."""
-        data, indices, indptr = (
-            mapped(stem.with_name(f"{stem.name}.{name}")) for name in ("data", "indices", "indptr")
-        )
+        data, indices, indptr = (mapped(f"{stem}.{name}") for name in CSR)
         return cls(_csr(data, indices, indptr, features))
 
 
-@dataclass(frozen=True, slots=True)
-class FrameRows:
+class FrameRows(Rows):
     """Columns of several types: stored as an Arrow table, handed out as frames of pandas or polars.
 
     Rows in memory are stored in the same way as rows in a file, so that learners get identical frames from both.
     """
 
-    table: pa.Table
+    form = "frame"
 
     @classmethod
-    def of(cls, frame: Any, name: str) -> FrameRows:  # noqa: ANN401  # a frame of either library
+    def of(cls, frame: Any, name: str) -> Self:  # noqa: ANN401  # a frame of either library
         """Return a frame of pandas or polars in this form; an index of pandas is ignored."""
         if isinstance(frame, pd.DataFrame):
             columns = {str(column): _array(frame[column], column, name) for column in frame.columns}
@@ -190,51 +181,42 @@ class FrameRows:
                 raise _unusable(field.name, name, field.type)
         return cls(table.replace_schema_metadata({**metadata, LIBRARY: library}))
 
-    def __len__(self) -> int:
-        return int(self.table.num_rows)
-
-    @property
-    def features(self) -> int:
-        """The number of columns."""
-        return int(self.table.num_columns)
-
     def first(self, size: int) -> Any:  # noqa: ANN401  # a frame of either library
         """Return the first `size` rows; numbers without missing values are views."""
-        table = self.table.slice(0, size)
-        if self.table.schema.metadata[LIBRARY] == b"polars":
+        table = self.held.slice(0, size)
+        if table.schema.metadata[LIBRARY] == b"polars":
             import polars  # noqa: ICN001, PLC0415  # an optional library, imported in full so that its name is clear
 
             return polars.from_arrow(table)
         return table.to_pandas(date_as_object=False, split_blocks=True)
 
-    def take(self, rows: Array) -> FrameRows:
+    def take(self, rows: Array) -> Self:
         """Return the rows at these positions, in this order."""
-        return FrameRows(self.table.take(pa.array(rows)).combine_chunks())
+        return type(self)(self.held.take(pa.array(rows)).combine_chunks())
 
-    def infinite(self) -> dict[int, int]:
-        """Return the number of infinite values by column, for columns that have any."""
-        found: dict[int, int] = {}
-        for place, column in enumerate(self.table.columns):
-            if pa.types.is_floating(column.type):
-                count = pc.sum(pc.is_inf(column)).as_py()
-                found |= {place: count} if count else {}
-        return found
+    def infinite(self) -> Array:
+        """Return the number of infinite values in each column."""
+        counts = [
+            pc.sum(pc.is_inf(column)).as_py() or 0 if pa.types.is_floating(column.type) else 0
+            for column in self.held.columns
+        ]
+        return np.array(counts)
 
     def parts(self) -> Iterator[bytes | Array]:
         """Yield types and hashes of values: the bytes of an Arrow table are undefined where values are missing."""
-        yield self.table.schema.metadata[LIBRARY]
-        for field in self.table.schema:
+        yield self.held.schema.metadata[LIBRARY]
+        for field in self.held.schema:
             yield f"{field.name}: {field.type}".encode()
-            values = self.table[field.name].to_pandas(date_as_object=False)
+            values = self.held[field.name].to_pandas(date_as_object=False)
             yield pd.util.hash_pandas_object(values, index=False).to_numpy()
 
     def write(self, stem: Path) -> None:
         """Write one file of one batch."""
-        with pa.OSFile(f"{stem}.arrow", "wb") as file, pa.ipc.new_file(file, self.table.schema) as writer:
-            writer.write_table(self.table.unify_dictionaries())
+        with pa.OSFile(f"{stem}.arrow", "wb") as file, pa.ipc.new_file(file, self.held.schema) as writer:
+            writer.write_table(self.held.unify_dictionaries())
 
     @classmethod
-    def mapped(cls, stem: Path, features: int) -> FrameRows:
+    def mapped(cls, stem: Path, features: int) -> Self:
         """Memory-map the files that `write` wrote."""
         table = pa.ipc.open_file(pa.memory_map(f"{stem}.arrow")).read_all()
         if table.num_columns != features:
@@ -242,10 +224,10 @@ class FrameRows:
         return cls(table)
 
 
-FORMS: Final[Mapping[Form, type[Rows]]] = {"matrix": MatrixRows, "sparse": SparseRows, "frame": FrameRows}
+FORMS: Final[Mapping[Form, type[Rows]]] = {kind.form: kind for kind in (MatrixRows, SparseRows, FrameRows)}
 
 
-def mapped(stem: Path) -> Array:
+def mapped(stem: Path | str) -> Array:
     """Memory-map a saved array, read-only."""
     return np.asarray(np.load(f"{stem}.npy", mmap_mode="r"))
 
@@ -256,15 +238,6 @@ def _csr(data: Array, indices: Array, indptr: Array, features: int) -> sparse.cs
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_canonical_format = True  # stated, because scipy would sort in place, which fails in a mapped file
     return matrix
-
-
-def _narrow(indices: Array, indptr: Array) -> tuple[Array, Array]:
-    fits = indptr[-1] <= np.iinfo(np.int32).max
-    return (indices.astype(np.int32), indptr.astype(np.int32)) if fits else (indices, indptr)
-
-
-def _counted(counts: Array) -> dict[int, int]:
-    return {int(place): int(counts[place]) for place in np.flatnonzero(counts)}
 
 
 def _array(values: pd.Series[Any], column: object, name: str) -> pa.Array:

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pandas as pd
 
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION
@@ -27,16 +28,6 @@ class Split:
         Take the latest rows: by the time column, or by the order of the rows if there is none.
     none
         Take no rows, for cross-validation.
-
-    Raises
-    ------
-    InputError
-        If `fraction` is not between 0 and 1.
-
-    Examples
-    --------
-    >>> Split().fraction
-    0.3
     """
 
     fraction: float = VALIDATION_FRACTION
@@ -78,13 +69,7 @@ def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.
     else:
         ranks, counts = _ranks(codes[order])
         free = ranks < counts[codes[order]] - 1
-    pool = order[free]
-    if not len(pool):
-        raise InputError(
-            f"The data must have rows for training and for validation, got {size} that cannot be divided. "
-            "Give more rows, or a validation file."
-        )
-    valid = pool[: max(1, round(fraction * size))]
+    valid = order[free][: max(1, round(fraction * size))]
     return np.setdiff1d(order, valid), np.sort(valid)
 
 
@@ -109,8 +94,6 @@ def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
     """Return training rows and the latest rows; rows of the same time stay together unless all times are equal."""
     order = np.argsort(time, kind="stable")
     size = len(order)
-    if size < 2:  # noqa: PLR2004  # one for each side
-        raise InputError(f"The data must have rows for training and for validation, got {size}.")
     cut = min(max(size - round(fraction * size), 1), size - 1)
     steps = np.flatnonzero(time[order][1:] != time[order][:-1]) + 1
     if len(steps):
@@ -120,8 +103,4 @@ def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
 
 def _ranks(codes: Array) -> tuple[Array, Array]:
     """Return each row's position among the rows of its class, and the number of rows of each class."""
-    counts = np.bincount(codes)
-    order = np.argsort(codes, kind="stable")
-    ranks = np.empty(len(codes), dtype=np.int64)
-    ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ranks, counts
+    return pd.Series(codes).groupby(codes).cumcount().to_numpy(), np.bincount(codes)

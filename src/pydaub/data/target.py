@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from pydaub.data.columns import infer_task, is_date, is_number, is_whole
+from pydaub.data.columns import infer_task, is_date, is_number, is_whole, task_of
 from pydaub.data.names import listed
 from pydaub.data.schema import Task
 from pydaub.errors import InputError
@@ -39,35 +39,34 @@ class Target(NamedTuple):
     labels: Array
     present: Array
 
-    @property
-    def stored(self) -> Array:
-        """The target as it is stored."""
-        return stored(self.numbers, self.labels) if len(self.labels) else self.numbers
+
+def stored(numbers: Array, labels: Array) -> Array:
+    """Return a target as it is stored: text and dates as codes, numbers as they are, to be mapped without a copy."""
+    if labels.dtype.kind in CODED:
+        return numbers.astype(np.min_scalar_type(-len(labels)))
+    return labels[numbers] if len(labels) else numbers
 
 
-def stored(codes: Array, labels: Array) -> Array:
-    """Return classes as they are stored: text and dates as codes, numbers as they are, to be mapped without a copy."""
-    return codes.astype(np.min_scalar_type(-len(labels))) if labels.dtype.kind in CODED else labels[codes]
+def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = None) -> Target:
+    """Return a target as codes or numbers; raise if it cannot be learned.
 
-
-def encoded(y: pd.Series[Any], task: Task | None, name: str) -> Target:
-    """Return a target as codes or numbers; raise if it cannot be learned."""
+    With `rows`, `y` holds only the distinct values of so many rows.
+    """
     if task is not None and task not in get_args(Task):
         raise InputError(f"`task` must be classification or regression, got {task!r}.")
     present = y.notna().to_numpy(dtype=bool)
     y = y[present]
     if y.empty:
         raise InputError(f"`{name}` must have values, got {len(present)} rows without one.")
-    task = task or infer_task(y)
+    task = task or (infer_task(y) if rows is None else task_of(y, rows))
     if task == "regression":
-        return Target(task, _numbers(y, name), np.array([]), present)
-    codes, labels = classes_of(y, name)
-    check_classes(labels, len(codes), name)
+        return Target(task, finite(y, name), np.array([]), present)
+    codes, labels = _classes(y, name)
+    _check_classes(labels, rows or len(codes), name)
     return Target(task, codes, labels, present)
 
 
-def check_classes(labels: Array, rows: int, name: str) -> None:
-    """Raise if there is one class only, or nearly one class per row."""
+def _check_classes(labels: Array, rows: int, name: str) -> None:
     if len(labels) == 1:
         only = labels.tolist()[0]
         raise InputError(f"`{name}` must have at least two classes, got only {only!r}. Name another target.")
@@ -99,10 +98,11 @@ def labels_from_json(fields: dict[str, Any]) -> Array:
     return np.array(fields["values"], dtype=fields["dtype"])
 
 
-def _numbers(y: pd.Series[Any], name: str) -> Array:
+def finite(y: pd.Series[Any], name: str) -> Array:
+    """Return the numbers of a regression; raise if there are other values."""
     try:
         # numpy would convert dates, and text that looks like numbers.
-        if is_date(y) or isinstance(y.dtype, pd.StringDtype) or y.map(lambda value: isinstance(value, str)).any():
+        if not is_number(y) and (is_date(y) or y.map(lambda value: isinstance(value, str)).any()):
             raise TypeError  # noqa: TRY301  # reported below, like the values that numpy rejects
         values = y.to_numpy(dtype=float)
     except (TypeError, ValueError):
@@ -113,17 +113,14 @@ def _numbers(y: pd.Series[Any], name: str) -> Array:
     return values
 
 
-def classes_of(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
+def _classes(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
     """Return the codes of all rows and the sorted distinct labels."""
     try:
         codes, found = pd.factorize(y.to_numpy() if isinstance(y.dtype, pd.StringDtype) else y)
     except TypeError as error:
         raise InputError(f"`{name}` must be labels, got {y.iloc[0]!r}: {error}.") from None
-    labels = _typed(found, name)
-    order = np.argsort(labels, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return place[codes], labels[order]
+    labels, places = np.unique(_typed(found, name), return_inverse=True)
+    return places[codes], labels
 
 
 def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categorical or an array

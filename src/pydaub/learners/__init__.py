@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
-from pydaub.learners.base import Learner, Portfolio
-from pydaub.learners.classifiers import CLASSIFIERS
+from pydaub.learners.base import Learner, Portfolio, Recipe
 from pydaub.learners.encoding import encoded
 from pydaub.learners.own import DUPLICATE, combinations, from_file, listed
-from pydaub.learners.recipe import Recipe
-from pydaub.learners.regressors import REGRESSORS
+from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
 from pydaub.learners.streaming import STREAMED_CLASSIFIERS, STREAMED_REGRESSORS
 from pydaub.learners.weka.table import WEKA
 
@@ -42,18 +40,14 @@ STREAMING: Final = "streaming"
 
 
 def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
-    """Return the recipes of a built-in portfolio, including those that cannot be used here or on such rows.
+    """Return the recipes of a built-in portfolio by name, including those that cannot be used here or on such rows.
 
     Parameters
     ----------
     schema
         Schema of the data; its task decides between classifiers and regressors.
     name
-        "sklearn", "weka" or "streaming".
-
-    Returns
-    -------
-    Recipes by name, in the order of the portfolio. WEKA has none for regression.
+        "sklearn", "weka" (which has none for regression) or "streaming".
     """
     classifiers, regressors = {
         DEFAULT: (CLASSIFIERS, REGRESSORS),
@@ -103,25 +97,20 @@ def portfolio(
         return listed(spec)
     else:
         items = list(spec)
-    chosen, obstacles = _chosen(items, schema)
+    chosen = _chosen(items, schema)
+    obstacles = {name: reason for name, item in chosen.items() if (reason := _obstacle(item, schema))}
     if left_out is not None:
         left_out.update(obstacles)
-    if not chosen:
-        why = (
-            f"but {next(iter(obstacles.values()))}" if obstacles else "which names none. Write sklearn for the default."
-        )
+    if len(obstacles) == len(chosen):
+        reason = next(iter(obstacles.values()), "")
+        why = f"but {reason}" if reason else "which names none. Write sklearn for the default."
         raise InputError(f"`learners` must name at least one learner that can be used, got {spec!r}, {why}")
-    return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in chosen.items()}
+    usable = {name: item for name, item in chosen.items() if name not in obstacles}
+    return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in usable.items()}
 
 
 def built_in(name: str, schema: Schema) -> Learner:
-    """Return the learner with this exact name from the built-in portfolios; files and patterns are not accepted.
-
-    Raises
-    ------
-    InputError
-        If there is no such learner, or if it cannot be used.
-    """
+    """Return the learner with this exact name from the built-in portfolios; files and patterns are not accepted."""
     known = recipes(schema) | recipes(schema, STREAMING) | recipes(schema, PAPER)
     if name not in known:
         raise InputError(
@@ -132,41 +121,37 @@ def built_in(name: str, schema: Schema) -> Learner:
     return known[name].learner(schema)
 
 
-def _chosen(items: list[Any], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
-    """Return the learners that the items name and, with reasons, those that cannot be used."""
+def _chosen(items: list[Any], schema: Schema) -> dict[str, Recipe | Learner]:
+    """Return what the items name, including what cannot be used."""
     chosen: dict[str, Recipe | Learner] = {}
-    obstacles: dict[str, str] = {}
     for index, item in enumerate(items):
         if isinstance(item, str) and item.startswith("-"):
-            if not index:
-                chosen, obstacles = _divided(recipes(schema), schema)
-            removed = [name for name in (*chosen, *obstacles) if fnmatchcase(name, item[1:])]
-            if not removed:
+            chosen = chosen if index else {**recipes(schema)}
+            kept = {name: found for name, found in chosen.items() if not fnmatchcase(name, item[1:])}
+            if len(kept) == len(chosen):
                 raise InputError(f"`learners` must name learners to remove after a minus, got {item!r}: no match.")
-            for name in removed:
-                chosen.pop(name, None)
-                obstacles.pop(name, None)
-            continue
-        if _is_file(item) and item in items[:index]:
-            continue  # reading it again would create different learners of the same names
-        usable, unusable = _meant(item, schema)
-        obstacles |= unusable
-        for name, found in usable.items():
-            if chosen.setdefault(name, found) is not found:
-                raise InputError(DUPLICATE.format(name))
-    return chosen, obstacles
+            chosen = kept
+        elif not _is_file(item) or item not in items[:index]:  # a file read again would give different learners
+            for name, found in _meant(item, schema).items():
+                if chosen.setdefault(name, found) is not found:
+                    raise InputError(DUPLICATE.format(name))
+    return chosen
 
 
-def _meant(item: Any, schema: Schema) -> tuple[Mapping[str, Recipe | Learner], dict[str, str]]:  # noqa: ANN401  # as in `portfolio`
+def _meant(item: Any, schema: Schema) -> Mapping[str, Recipe | Learner]:  # noqa: ANN401  # as in `portfolio`
     if _is_file(item):
-        return from_file(item, schema), {}
+        return from_file(item, schema)
     if not isinstance(item, str):
-        return listed([item]), {}
-    usable, obstacles = _divided(_named(item, schema), schema)
-    if item in obstacles or (item in {PAPER, STREAMING} and not usable):  # a pattern skips what cannot be used
-        reason = obstacles.get(item) or next(iter(obstacles.values()))
-        raise InputError(f"`learners` must be usable here, got {item!r}, but {reason}")
-    return usable, obstacles
+        return listed([item])
+    found = _named(item, schema)
+    obstacles = [recipe.obstacle(schema) for recipe in found.values()]
+    if all(obstacles) and item in {*found, PAPER, STREAMING}:  # a pattern skips what cannot be used
+        raise InputError(f"`learners` must be usable here, got {item!r}, but {obstacles[0]}")
+    return found
+
+
+def _obstacle(item: Recipe | Learner, schema: Schema) -> str:
+    return item.obstacle(schema) if isinstance(item, Recipe) else ""
 
 
 def _named(item: str, schema: Schema) -> dict[str, Recipe]:
@@ -193,9 +178,3 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
 def _is_file(item: object) -> bool:
     return isinstance(item, Path) or (isinstance(item, str) and item.endswith(".py"))
-
-
-def _divided(known: Mapping[str, Recipe], schema: Schema) -> tuple[dict[str, Recipe | Learner], dict[str, str]]:
-    """Return the recipes that can be used, and the obstacles of the others."""
-    obstacles = {name: reason for name, recipe in known.items() if (reason := recipe.obstacle(schema))}
-    return {name: recipe for name, recipe in known.items() if name not in obstacles}, obstacles

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.utils import check_array, get_tags, indexable
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,11 +84,8 @@ class _Nearest(BaseEstimator):
 
     def fit(self, X: Rows, y: Labels) -> Estimator:
         """Store the rows."""
-        (rows,) = indexable(X)
-        count = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        self.neighbours_ = self._kind(min(self.n_neighbors, count), n_jobs=self.n_jobs).fit(
-            X, column_or_1d(y, warn=True)
-        )
+        count = min(self.n_neighbors, _num_samples(X))
+        self.neighbours_ = self._kind(count, n_jobs=self.n_jobs).fit(X, column_or_1d(y, warn=True))
         self.n_features_in_ = self.neighbours_.n_features_in_
         return self
 

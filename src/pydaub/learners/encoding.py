@@ -149,26 +149,18 @@ def _named(schema: Schema, *kinds: Kind) -> list[str]:
 
 
 def _categories(how: How) -> Steps:
-    match how:
-        case "scaled" | "positive":
-            coder: Any = OneHotEncoder(
-                handle_unknown="infrequent_if_exist", max_categories=ONE_HOT, sparse_output=False
-            )
-        case "native" | "nominal":
-            coder = _ordinal(unknown=np.nan, missing=np.nan)
-        case _:
-            coder = _ordinal(unknown=-1, missing=-2)
+    if how in {"scaled", "positive"}:
+        coder: Any = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=ONE_HOT, sparse_output=False)
+    else:
+        keep = how in KEEP_MISSING
+        coder = OrdinalEncoder(
+            handle_unknown="use_encoded_value",
+            unknown_value=np.nan if keep else -1,
+            encoded_missing_value=np.nan if keep else -2,
+            max_categories=CODES,
+        )
     shift = [("shift", FromZero())] if how == "binned" else []
     return [("labels", Labels()), ("code", coder), *shift]
-
-
-def _ordinal(*, unknown: float, missing: float) -> OrdinalEncoder:
-    return OrdinalEncoder(
-        handle_unknown="use_encoded_value",
-        unknown_value=unknown,
-        encoded_missing_value=missing,
-        max_categories=CODES,
-    )
 
 
 def _with_categories(estimator: Estimator, positions: Sequence[int], how: How) -> Estimator:

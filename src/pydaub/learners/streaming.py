@@ -16,16 +16,15 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pydaub.learners.adapters import wrapped_has
-from pydaub.learners.recipe import Recipe
+from pydaub.learners.base import Estimator, Labels, Recipe, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pydaub.learners.base import Estimator, Labels, Rows
+    from collections.abc import Callable
 
 BLOCK: Final = 50_000  # rows
 
@@ -51,30 +50,26 @@ class _Streamed(BaseEstimator):
     def fit(self, X: Rows, y: Labels) -> Self:
         """Read the rows once for the scale and once per epoch."""
         self.scaler_ = StandardScaler()
-        for rows in self._blocks(X):
-            self.scaler_.partial_fit(rows)
+        for block in gen_batches(len(X), self.block):
+            self.scaler_.partial_fit(np.asarray(X[block], dtype=np.float64))
         self.estimator_ = clone(self.estimator)
         classes = self._prepare(y)
         for _ in range(self.epochs):
-            for start, rows in zip(range(0, len(X), self.block), self._scaled(X), strict=True):
-                self.estimator_.partial_fit(rows, y[start : start + self.block], **classes)
+            for block in gen_batches(len(X), self.block):
+                self.estimator_.partial_fit(self._scaled(X[block]), y[block], **classes)
         self.n_features_in_ = X.shape[1]
         return self
 
     def _prepare(self, y: Labels) -> dict[str, Any]:  # noqa: ARG002  # classifiers need it
         return {}
 
-    def _blocks(self, X: Rows) -> Iterator[Rows]:
-        for start in range(0, len(X), self.block):
-            yield np.asarray(X[start : start + self.block], dtype=np.float64)
-
-    def _scaled(self, X: Rows) -> Iterator[Rows]:
-        for rows in self._blocks(X):
-            yield np.nan_to_num(self.scaler_.transform(rows), copy=False)
+    def _scaled(self, rows: Rows) -> Rows:
+        return np.nan_to_num(self.scaler_.transform(np.asarray(rows, dtype=np.float64)), copy=False)
 
     def _answers(self, method: str, X: Rows) -> Any:  # noqa: ANN401  # scikit-learn has no types
         check_is_fitted(self)
-        answers = [getattr(self.estimator_, method)(rows) for rows in self._scaled(X)]
+        answer = getattr(self.estimator_, method)
+        answers = [answer(self._scaled(X[block])) for block in gen_batches(len(X), self.block)]
         return np.concatenate(answers) if answers else np.empty(0)
 
     def predict(self, X: Rows) -> Labels:

@@ -137,7 +137,7 @@ def test_files_without_read_permission_are_refused(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
-        "data.csv must be a whole text table, got Permission denied.",
+        "data.csv must be a file that can be read, got Permission denied.",
         "closed must be a file or folder that can be read, got Permission denied.",
     ]
 

@@ -163,7 +163,7 @@ def test_weights_are_used_or_refused() -> None:
     without = WekaClassifier().fit(frame[:300], y[:300])
     nothing = WekaClassifier().fit(frame, y, sample_weight=np.repeat([1, 0], [300, 100]))
     assert np.array_equal(without.predict_proba(frame), nothing.predict_proba(frame))
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         WekaClassifier().fit(frame, y, sample_weight=-weights)
     with pytest.raises(ValueError, match="at least"):
         WekaClassifier().fit(frame, y, sample_weight=0 * weights)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydaub.data.formats import arff, arrow, csv, openml, svmlight, synthetic
-from pydaub.data.formats.base import FileFormat, NamedFormat, Source
+from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NAMED_FORMATS: Final[tuple[NamedFormat, ...]] = (openml.OPENML, synthetic.PARITY
 
 
 def read(source: str | Path, *, encoding: str | None = None, text: Collection[str] = ()) -> Source:
-    """Read the rows of a file or of a named data set.
+    """Read the rows of a file or of a named data set, before anything is inferred from them.
 
     Parameters
     ----------
@@ -29,17 +29,7 @@ def read(source: str | Path, *, encoding: str | None = None, text: Collection[st
     encoding
         The encoding of a text file that is not UTF-8.
     text
-        Columns to read as text even if all of their values look like numbers. Only CSV files need this; the other
-        formats store the types of their columns.
-
-    Returns
-    -------
-    The rows, before anything is inferred from them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not what its name says.
+        Columns to read as text even if all of their values look like numbers. Only CSV files need this.
     """
     if not isinstance(source, str | Path) or not str(source):
         raise InputError(f"`source` must be the path of a file, or openml:ID, got {source!r}.")
@@ -48,27 +38,14 @@ def read(source: str | Path, *, encoding: str | None = None, text: Collection[st
             return named.read(source)
     path = Path(source)
     try:
-        if not path.is_file():
-            raise _unreadable(path, "a folder" if path.is_dir() else "no such file")
-        return _format_of(path).read(path, encoding, text)
+        if path.is_file():
+            return format_of(path, FILE_FORMATS).read(path, encoding, text)
+        problem = "a folder" if path.is_dir() else "no such file"
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from None
-
-
-def _format_of(path: Path) -> FileFormat:
-    for each in FILE_FORMATS:
-        if each.matches(path):
-            return each
-    endings = [end for each in FILE_FORMATS for end in each.endings if not end.endswith((".gz", ".bz2"))]
-    raise InputError(
-        f"{path} must end in one of {', '.join(endings)} (text also in .gz), got {path.suffix!r}. Rename or convert it."
-    )
-
-
-def _unreadable(path: Path, problem: str) -> InputError:
-    return InputError(f"{path} must be a file that can be read, got {problem}.")
+        problem = getattr(error, "strerror", None) or str(error)
+    raise InputError(f"{path} must be a file that can be read, got {problem}.")
 
 
 __all__ = ["FILE_FORMATS", "NAMED_FORMATS", "FileFormat", "NamedFormat", "Source", "read"]

@@ -222,7 +222,7 @@ def _typed(column: pd.Series[Any], attribute: Attribute, path: Path) -> pd.Serie
             raise _not_a_number(attribute.name, column[wrong].iloc[0], str(path))
         return numbers
     if attribute.kind == "string":
-        return column.astype("str").where(column.notna())  # pandas 2 would write "None"
+        return column.astype("str")
     column = column.str.strip()
     if attribute.kind == "date":
         try:

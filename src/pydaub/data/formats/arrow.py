@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pydaub.data.formats.base import FileFormat, Source
+from pydaub.data.formats.base import FileFormat, Source, read_as
 from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
@@ -22,20 +22,15 @@ INDEX: Final = re.compile(r"__index_level_\d+__")  # the name pandas gives to an
 
 def read_parquet(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a Parquet file."""
-    try:
+    with read_as(path, "Parquet file"):
         table = pq.ParquetFile(path).read()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} must be a Parquet file, got something else: {_first_line(error)}") from None
     return Source(path.name, frame(table, str(path)))
 
 
 def read_arrow(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a Feather (version 2) or Arrow file; an Arrow stream saved as a file is read too."""
-    try:
-        with pa.memory_map(str(path)) as file:
-            table = opened(file).read_all()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} must be an Arrow or Feather file, got something else: {_first_line(error)}") from None
+    with read_as(path, "Arrow or Feather file"), pa.memory_map(str(path)) as file:
+        table = opened(file).read_all()
     return Source(path.name, frame(table, str(path)))
 
 
@@ -56,17 +51,18 @@ def frame(table: pa.Table, where: str) -> pd.DataFrame:
     names = named_columns(table.schema, where)
     if not table.num_rows or not names:
         raise InputError(f"{where} must hold rows, got {len(names)} columns and {table.num_rows} rows.")
-    columns = [plain(table[raw], name, where) for raw, name in names.items()]
+    columns = {name: plain(table[raw], name, where) for name, raw in names.items()}
     nullable = {pa.bool_(): pd.BooleanDtype()}
-    return pa.table(columns, names=list(names.values())).to_pandas(
-        ignore_metadata=True, split_blocks=True, types_mapper=nullable.get
-    )
+    return pa.table(columns).to_pandas(ignore_metadata=True, split_blocks=True, types_mapper=nullable.get)
 
 
 def named_columns(schema: pa.Schema, where: str) -> dict[str, str]:
-    """Return the columns, without an unnamed index of pandas, each with the name under which learners see it."""
+    """Return the names under which learners see the columns, each with its name in the file.
+
+    An unnamed index of pandas is not a column.
+    """
     raw = [name for name in schema.names if not INDEX.fullmatch(name)]
-    return dict(zip(raw, checked_names(raw, where), strict=True))
+    return dict(zip(checked_names(raw, where), raw, strict=True))
 
 
 def plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
@@ -95,10 +91,6 @@ def plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
 def _text(categories: pa.Array, name: str, where: str) -> pa.Array:
     """Return categories of any type as text, so that they match those of new rows of another type."""
     return plain(pa.chunked_array([categories]), name, where).cast(pa.large_string()).combine_chunks()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 PARQUET: Final = FileFormat("Parquet", (".parquet", ".pq"), read_parquet)

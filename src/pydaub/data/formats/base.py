@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
+import os
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pydaub.errors import InputError
+import pyarrow as pa
+
+from pydaub.errors import InputError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     from pydaub.data.schema import Array
@@ -66,15 +71,36 @@ class NamedFormat(NamedTuple):
     read: Callable[[str], Source]
 
 
+def format_of(path: Path, known: Iterable[FileFormat]) -> FileFormat:
+    """Return the format of a file among the known ones; raise if there is none."""
+    for each in known:
+        if each.matches(path):
+            return each
+    endings = [end for each in known for end in each.endings if not end.endswith((".gz", ".bz2"))]
+    raise InputError(
+        f"{path} must end in one of {', '.join(endings)} (text also in .gz), got {path.suffix!r}. Rename or convert it."
+    )
+
+
+@contextmanager
+def read_as(path: Path, what: str) -> Iterator[None]:
+    """Report errors of the libraries that read a file in one line."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError, zlib.error, csv.Error) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise InputError(f"{path} must be a file that can be read, got {os.strerror(error.errno)}.") from None
+        reason = one_line(error).rstrip(".")
+        raise InputError(f"{path} must be a whole {what}, got {reason}. Fetch or write it again.") from None
+
+
 def content(path: Path, encoding: str | None) -> str:
     """Return the text of a file, which may be gzipped, without a byte-order mark."""
     check_encoding(encoding)
     raw = path.read_bytes()
     if raw.startswith(GZIP):
-        try:
+        with read_as(path, "gzip file"):
             raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{path} must be a whole gzip file, got: {error}. Fetch or write it again.") from None
     try:
         text = raw.decode(encoding or "utf-8").removeprefix(BOM)
     except UnicodeError as error:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pydaub.data.columns import check_roles
 from pydaub.data.formats.arrow import plain
-from pydaub.data.formats.base import check_encoding
+from pydaub.data.formats.base import check_encoding, format_of
+from pydaub.data.formats.csv import CSV
 from pydaub.data.names import listed
-from pydaub.data.outofcore.files import CsvFile, TableFile, format_name, table_file
+from pydaub.data.outofcore.files import KINDS, TableFile, table_file
 from pydaub.data.prepared import ABOUT
 from pydaub.errors import InputError, one_line
 
@@ -50,7 +52,7 @@ class Blocks:
     @property
     def are_text(self) -> bool:
         """Whether the types of columns must be inferred."""
-        return isinstance(self.files[0], CsvFile)
+        return CSV.matches(self.files[0].path)
 
     @property
     def bytes(self) -> int:
@@ -94,7 +96,7 @@ class Blocks:
         size = min(self.size, LARGEST_BLOCK)
         held: list[pa.Table] = []
         room, share = size, 0.0
-        for table, now in each.tables(self.names, types, size):
+        for table, now in each.tables(types, size):
             for piece in _pieces(table, size):
                 piece = _cast(piece, types, each.path)  # noqa: PLW2901  # the same rows in other types
                 if held and piece.nbytes > room:
@@ -122,7 +124,7 @@ def _paths(path: Path) -> list[Path]:
         found = [each for each in shown if each.is_file()]
     except OSError as error:
         raise InputError(f"{path} must be a file or folder that can be read, got {error.strerror}.") from None
-    if len({format_name(each) for each in found}) != 1:
+    if len({format_of(each, KINDS) for each in found}) != 1:
         what = "none" if not shown else listed(each.name for each in found or shown)
         raise InputError(f"{path} must hold files of one format, CSV, Parquet or Arrow, got {what}.")
     return found
@@ -132,9 +134,9 @@ def _common(files: Iterable[TableFile], drop: Collection[str]) -> dict[str, pa.D
     """Return the columns, in the order of the first file, each with a type that fits its values in all files."""
     tables = [(each.path, each.types()) for each in files]
     first, names = tables[0]
-    for name in drop:
-        if not any(name in types for _, types in tables):
-            raise InputError(f"`drop` must be a column of {first.name}, got {name!r}. It has {listed(names, 20)}.")
+    check_roles(
+        [("drop", name) for name in drop], list({name: None for _, types in tables for name in types}), first.name
+    )
     wanted = [name for name in names if name not in drop]
     found: dict[str, pa.DataType] = {}
     for path, types in tables:

@@ -1,8 +1,8 @@
 """Preparation of a file that is larger than memory, in bounded memory: survey, scatter, gather.
 
 The survey reads the whole file once. Then the place of each row is computed: its rank within its class is a seeded
-permutation of the order in which the rows of the class occur (`permutation.py`). The first ranks are for validation; of
-the others, the j-th of n gets the sort key (j + u) / n, with one random u per class. As in `split.py`, every prefix is
+permutation of the order in which the rows of the class occur (`plan.py`). The first ranks are for validation; of the
+others, the j-th of n gets the sort key (j + u) / n, with one random u per class. As in `split.py`, every prefix is
 then a random sample that holds each class to within about one row of its share. Scattering writes each row to one of
 several buckets by its key; gathering sorts one bucket after the other. Validation rows keep the order of the file.
 
@@ -24,7 +24,7 @@ import fcntl
 import json
 import os
 import shutil
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -52,34 +52,12 @@ LOCK, SURVEY = "lock", "survey.json"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to prepare, and how.
+    """What to prepare, and how. The fields without a comment are as in `load`."""
 
-    Parameters
-    ----------
-    source
-        A CSV, Parquet or Arrow file, or a folder of such files.
-    target
-        The column to predict.
-    fraction
-        The fraction of rows to validate on.
-    validation_rows
-        The largest number of rows to validate on.
-    drop
-        Columns to leave out.
-    kinds
-        Kinds that override the inferred ones, by column name.
-    task
-        Classification or regression. If None, it is inferred from the target.
-    seed
-        The seed of the order and the split.
-    encoding
-        The encoding of CSV files that are not UTF-8.
-    """
-
-    source: str
+    source: str  # a CSV, Parquet or Arrow file, or a folder of such files
     target: str
-    fraction: float = VALIDATION_FRACTION
-    validation_rows: int = VALIDATION_ROWS
+    fraction: float = VALIDATION_FRACTION  # of the rows, to validate on
+    validation_rows: int = VALIDATION_ROWS  # at most
     drop: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] | None = None
     task: Task | None = None
@@ -90,7 +68,7 @@ class Wanted:
 def prepare_out_of_core(
     wanted: Wanted, out: Path, memory: int, progress: Callable[[str, float], None] = lambda *_: None
 ) -> Prepared:
-    """Prepare a file or folder that may be larger than memory.
+    """Prepare a file or folder that may be larger than memory, and return the data, memory-mapped.
 
     Parameters
     ----------
@@ -102,41 +80,24 @@ def prepare_out_of_core(
         The largest number of bytes to use, in addition to what the process uses already.
     progress
         Called with the name of the current pass and the share of it that is done.
-
-    Returns
-    -------
-    The prepared data, memory-mapped.
-
-    Raises
-    ------
-    InputError
-        If an option or a file cannot be used, or if the memory or the disk is too small.
     """
     blocks = _checked(wanted, memory)
     out = out.resolve()
     work = out.with_name(f"{out.name}.work")
-    with ExitStack() as stack:
-        try:
-            if out.exists() and (not out.is_dir() or any(out.iterdir())):
-                raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
-            stack.enter_context(_locked(work))
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
+        with _locked(work):
             memory = _begin(work, wanted, blocks.paths, memory)
             blocks = replace(blocks, size=int(BLOCK_SHARE * memory))
-            found = _surveyed(work, wanted, blocks, memory, progress)
-            plan = Plan.of(
-                found,
-                fraction=wanted.fraction,
-                most_valid=wanted.validation_rows,
-                seed=wanted.seed,
-                memory=memory,
-            )
+            plan = Plan.of(_surveyed(work, wanted, blocks, memory, progress), wanted, memory)
             scatter(work, plan, blocks, progress)
             gather(work, plan, out, blocks.size, progress)
-        except OSError as error:
-            reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
-            raise InputError(
-                f"`out` must be a folder with room for the rows twice, {reason}. Fix it and start again to resume."
-            ) from None
+    except OSError as error:
+        reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
+        raise InputError(
+            f"`out` must be a folder with room for the rows twice, {reason}. Fix it and start again to resume."
+        ) from None
     shutil.rmtree(work)
     return Prepared.open(out)
 
@@ -173,7 +134,7 @@ def _locked(work: Path) -> Iterator[None]:
             raise InputError(f"{work} is locked by another process. Wait for it, or name another `out`.") from None
         try:
             yield
-        except InputError:
+        except (InputError, OSError):
             if not (work / SURVEY).exists():  # nothing to resume from
                 shutil.rmtree(work)
             raise
@@ -206,15 +167,6 @@ def _surveyed(
     path = work / SURVEY
     if path.exists():
         return Survey.from_json(json.loads(path.read_text()))
-    total = max(blocks.bytes, 1)
-    found = survey(
-        blocks,
-        wanted.target,
-        kinds=wanted.kinds,
-        task=wanted.task,
-        seed=wanted.seed,
-        memory=memory,
-        progress=lambda read: progress("survey", read / total),
-    )
+    found = survey(blocks, wanted, memory, progress)
     write_whole(path, json.dumps(found.to_json()).encode(), durable=True)
     return found

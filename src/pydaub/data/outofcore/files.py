@@ -5,25 +5,24 @@ from __future__ import annotations
 import codecs
 import csv
 import mmap
-import os
+from abc import ABC, abstractmethod
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from pydaub.data.formats.arrow import ARROW, PARQUET, named_columns, opened
-from pydaub.data.formats.base import BOM, GZIP, refuse_zero_bytes, wrong_encoding
+from pydaub.data.formats.base import BOM, GZIP, FileFormat, format_of, read_as, refuse_zero_bytes, wrong_encoding
 from pydaub.data.formats.csv import CSV, MISSING, delimiter
 from pydaub.data.names import checked_names
-from pydaub.errors import InputError, one_line
+from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 READ_AHEAD: Final = 1 << 20  # bytes per column; Parquet's default reads gigabytes ahead
@@ -34,86 +33,55 @@ FIRST_ROWS: Final = 100  # whose width is measured: Parquet's metadata counts on
 ARROW_MAGIC: Final = 8  # bytes before the messages of an Arrow file, which are those of an Arrow stream
 
 
-class TableFile(Protocol):
-    """A file of a table."""
+@dataclass(frozen=True)
+class TableFile(ABC):
+    """A file of a table. The encoding counts for text only."""
 
-    @property
-    def path(self) -> Path:
-        """The path of the file."""
+    path: Path
+    encoding: str | None = None
 
+    @abstractmethod
     def types(self) -> dict[str, pa.DataType]:
         """Return the columns with their types; all columns of a CSV file are text."""
 
-    def need(self, names: Sequence[str], size: int, most: int, /) -> tuple[int, str]:
+    @abstractmethod
+    def need(self, names: Sequence[str], size: int, most: int) -> tuple[int, str]:
         """Return the bytes that reading takes in addition to the rows, and a description of what takes them.
 
         The number is exact only if it exceeds `most`.
         """
 
-    def tables(
-        self, names: Sequence[str], types: Mapping[str, pa.DataType], size: int, /
-    ) -> Iterator[tuple[pa.Table, float]]:
-        """Yield rows of at most about `size` bytes, with the share of the file that has been read.
+    @abstractmethod
+    def tables(self, types: Mapping[str, pa.DataType], size: int) -> Iterator[tuple[pa.Table, float]]:
+        """Yield these columns of at most about `size` bytes, with the share of the file that has been read.
 
-        `types` gives the types of the columns of a CSV file; the default is text.
+        A CSV file is converted to these types; the others keep their own.
         """
 
 
 def table_file(path: Path, encoding: str | None) -> TableFile:
-    """Return a file, opened by the ending of its name."""
-    kind = format_name(path)
-    if kind == CSV.name:
-        return CsvFile(path, encoding)
-    return ParquetFile(path) if kind == PARQUET.name else ArrowFile(path)
+    """Return a file that is read as the ending of its name says."""
+    return KINDS[format_of(path, KINDS)](path, encoding)
 
 
-def format_name(path: Path) -> str:
-    """Return the format of a file: CSV, Parquet or Arrow."""
-    known = (CSV, PARQUET, ARROW)
-    for each in known:
-        if each.matches(path):
-            return each.name
-    endings = [end for each in known for end in each.endings if not end.endswith(".gz")]
-    raise InputError(f"{path} must end in {', '.join(endings)}, got {path.suffix!r}.")
-
-
-@contextmanager
-def _read_as(path: Path, what: str) -> Iterator[None]:
-    """Report errors of the libraries in one line."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, EOFError, csv.Error) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else one_line(error).rstrip(".")
-        raise InputError(f"{path} must be a whole {what}, got {reason}.") from None
-
-
-@dataclass(frozen=True)
-class CsvFile:
+class _CsvFile(TableFile):
     """A CSV file, which may be gzipped. A byte-order mark and blank lines before the names are skipped."""
 
-    path: Path
-    encoding: str | None
-
     def types(self) -> dict[str, pa.DataType]:
-        """Return the columns, all of them text."""
         return dict.fromkeys(self._head()[0], pa.string())
 
     def need(self, _names: Sequence[str], _size: int, _most: int) -> tuple[int, str]:
-        """Return 0: text is read in blocks of any size."""
-        return 0, ""
+        return 0, ""  # text is read in blocks of any size
 
-    def tables(
-        self, names: Sequence[str], types: Mapping[str, pa.DataType], size: int
-    ) -> Iterator[tuple[pa.Table, float]]:
-        """Yield rows, converted to the given types."""
+    def tables(self, types: Mapping[str, pa.DataType], size: int) -> Iterator[tuple[pa.Table, float]]:
         found, separator, blank, has_rows = self._head()
         if not has_rows:
             return
         convert = pv.ConvertOptions(
             null_values=MISSING,
             strings_can_be_null=True,
-            include_columns=list(names),
-            column_types={name: types.get(name, pa.string()) for name in names},
+            include_columns=list(types),
+            column_types=types,
         )
         reading = pv.ReadOptions(
             column_names=found,
@@ -125,7 +93,7 @@ class CsvFile:
         )
         parse = pv.ParseOptions(delimiter=separator, newlines_in_values=True)
         total = max(self.path.stat().st_size, 1)
-        with _read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
+        with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
             try:
                 for batch in pv.open_csv(self._unpacked(raw), reading, parse, convert):
                     yield pa.Table.from_batches([batch]), min(1.0, raw.tell() / total)
@@ -133,7 +101,6 @@ class CsvFile:
                 raise self._explained(error, size) from None
 
     def _explained(self, error: pa.ArrowInvalid, size: int) -> Exception:
-        """Return a clearer error for two obscure ones of Arrow."""
         if "straddl" in str(error):
             return InputError(
                 f"{self.path} must have rows of less than {size:,} bytes, got a longer one. Is a quote not closed in"
@@ -148,7 +115,7 @@ class CsvFile:
 
     def _head(self) -> tuple[list[str], str, int, bool]:
         """Return the names, the delimiter, the number of blank lines before the names, and whether any row follows."""
-        with _read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
+        with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
             head = bytes(self._unpacked(raw).read(HEAD))
             try:  # incrementally, because the last character may be cut
                 text = codecs.getincrementaldecoder(self.encoding or "utf-8")().decode(head).removeprefix(BOM)
@@ -165,15 +132,11 @@ class CsvFile:
             return names, separator, blank, bool(written[lines.tell() :].strip("\r\n"))
 
 
-@dataclass(frozen=True)
-class ParquetFile:
+class _ParquetFile(TableFile):
     """A Parquet file, of which one page per column is in memory at a time."""
 
-    path: Path
-
     def types(self) -> dict[str, pa.DataType]:
-        """Return the columns with their types."""
-        with _read_as(self.path, "Parquet file"):
+        with read_as(self.path, "Parquet file"):
             return _types(pq.read_schema(self.path), self.path)
 
     def need(self, names: Sequence[str], size: int, most: int) -> tuple[int, str]:
@@ -182,7 +145,7 @@ class ParquetFile:
         The metadata has the size of whole columns only. If these are too large, the first page of each column is read,
         one column at a time, to measure what its pages take.
         """
-        with _read_as(self.path, "Parquet file"):
+        with read_as(self.path, "Parquet file"):
             file, picked = self._opened(names, size)
             columns = range(file.metadata.num_columns)
 
@@ -197,12 +160,10 @@ class ParquetFile:
                 need = sum(next(_held(file.iter_batches(1, [largest], [name])), 0) for name in picked)
             return need, "pages and dictionaries of a row group, which are decompressed as a whole"
 
-    def tables(
-        self, names: Sequence[str], _types: Mapping[str, pa.DataType], size: int
-    ) -> Iterator[tuple[pa.Table, float]]:
+    def tables(self, types: Mapping[str, pa.DataType], size: int) -> Iterator[tuple[pa.Table, float]]:
         """Yield rows; how many is estimated from the width of the rows before. Text may be dictionary-encoded."""
-        with _read_as(self.path, "Parquet file"):
-            file, picked = self._opened(names, size)
+        with read_as(self.path, "Parquet file"):
+            file, picked = self._opened(list(types), size)
             total, read, width = max(file.metadata.num_rows, 1), 0, 0.0
             for group in range(file.num_row_groups):
                 about = file.metadata.row_group(group)
@@ -211,12 +172,12 @@ class ParquetFile:
                 if not width:
                     first = next(file.iter_batches(FIRST_ROWS, [group], picked))
                     width = first.nbytes / first.num_rows
-                width = max(width, 8 * len(names), about.total_byte_size / about.num_rows)
+                width = max(width, 8 * len(types), about.total_byte_size / about.num_rows)
                 rows = max(1, int(size / READS_PER_BLOCK / width))
                 for batch in file.iter_batches(rows, [group], picked):
                     read += batch.num_rows
                     width = batch.nbytes / batch.num_rows
-                    table = pa.Table.from_batches([batch]).select(picked).rename_columns(list(names))
+                    table = pa.Table.from_batches([batch]).select(picked).rename_columns(list(types))
                     yield table, read / total
 
     def _opened(self, names: Sequence[str], size: int) -> tuple[pq.ParquetFile, list[str]]:
@@ -226,15 +187,11 @@ class ParquetFile:
         return file, _picked(file.schema_arrow, names, self.path)
 
 
-@dataclass(frozen=True)
-class ArrowFile:
+class _ArrowFile(TableFile):
     """A memory-mapped Arrow or Feather file, or an Arrow stream saved as a file."""
 
-    path: Path
-
     def types(self) -> dict[str, pa.DataType]:
-        """Return the columns with their types."""
-        with _read_as(self.path, "Arrow file"):
+        with read_as(self.path, "Arrow file"):
             return _types(self._opened()[0].schema, self.path)
 
     def need(self, names: Sequence[str], _size: int, _most: int) -> tuple[int, str]:
@@ -243,7 +200,7 @@ class ArrowFile:
         Each batch is decompressed one column at a time to measure that: its metadata does not say.
         """
         held: Counter[int] = Counter()
-        with _read_as(self.path, "Arrow file"):
+        with read_as(self.path, "Arrow file"):
             reader, mapped = self._opened()
             start = ARROW_MAGIC if isinstance(reader, pa.RecordBatchFileReader) else 0
             for raw in _picked(reader.schema, names, self.path):
@@ -256,20 +213,18 @@ class ArrowFile:
                     mapped.madvise(mmap.MADV_DONTNEED)
         return max(held.values(), default=0), "a compressed batch, which is decompressed as a whole"
 
-    def tables(
-        self, names: Sequence[str], _types: Mapping[str, pa.DataType], size: int
-    ) -> Iterator[tuple[pa.Table, float]]:
+    def tables(self, types: Mapping[str, pa.DataType], size: int) -> Iterator[tuple[pa.Table, float]]:
         """Yield slices of batches; mapped pages take memory only once they are read."""
-        with _read_as(self.path, "Arrow file"):
+        with read_as(self.path, "Arrow file"):
             reader, mapped = self._opened()
-            picked = _picked(reader.schema, names, self.path)  # selected below: a reader of some columns copies them
+            picked = _picked(reader.schema, types, self.path)  # selected below: a reader of some columns copies them
             for batch, before, after in _batches(reader):
                 rows = max(1, size * batch.num_rows // max(batch.nbytes, 1))
                 for start in range(0, batch.num_rows, rows):
                     some = batch.slice(start, rows)
                     columns = [_copied(some[raw], mapped) for raw in picked]
                     share = before + (after - before) * (start + some.num_rows) / batch.num_rows
-                    yield pa.table(columns, list(names)), share
+                    yield pa.table(columns, list(types)), share
                 del batch, some  # before the next one is decompressed
 
     def _opened(self) -> tuple[Any, mmap.mmap]:
@@ -316,11 +271,14 @@ def _copied(column: pa.Array, mapped: mmap.mmap) -> pa.Array:
     return made
 
 
-def _picked(schema: pa.Schema, names: Sequence[str], path: Path) -> list[str]:
+def _picked(schema: pa.Schema, names: Iterable[str], path: Path) -> list[str]:
     """Return the columns as they are named in the file."""
-    raw = {name: raw for raw, name in named_columns(schema, str(path)).items()}
+    raw = named_columns(schema, str(path))
     return [raw[name] for name in names]
 
 
 def _types(schema: pa.Schema, path: Path) -> dict[str, pa.DataType]:
-    return {name: schema.field(raw).type for raw, name in named_columns(schema, str(path)).items()}
+    return {name: schema.field(raw).type for name, raw in named_columns(schema, str(path)).items()}
+
+
+KINDS: Final[Mapping[FileFormat, type[TableFile]]] = {CSV: _CsvFile, PARQUET: _ParquetFile, ARROW: _ArrowFile}

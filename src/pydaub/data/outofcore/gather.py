@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pydaub.data.outofcore.scatter import KEY, MATRIX, TARGET, VALID, bucket
-from pydaub.data.prepared import SIDES, described, description, publish
+from pydaub.data.prepared import SIDES, described, publish
 from pydaub.data.rows import FrameRows
 from pydaub.errors import InputError
 
@@ -47,7 +47,7 @@ def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[st
             if writer.written != size:
                 raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
         about = {"notes": found.notes, "fingerprint": digest.hexdigest(), **{side: ["target"] for side in SIDES}}
-        publish(temporary, out, {**description(found.schema, found.labels), **about})
+        publish(temporary, out, found.schema, found.labels, **about)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -81,9 +81,8 @@ def _even(tables: Iterator[pa.Table], found: Survey) -> Iterator[pa.Table]:
             joined, whole = pa.concat_tables(held), rows - rows % count
             held.clear()
             for start in range(0, whole, count):
-                yield joined.take(
-                    pa.array(np.arange(start, start + count))
-                )  # a slice would keep the whole table in memory
+                # A slice would keep the whole table in memory.
+                yield joined.take(pa.array(np.arange(start, start + count)))
             held.append(joined.take(pa.array(np.arange(whole, rows))))
             del joined
     if any(each.num_rows for each in held):

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pydaub.data.coercion import laid_out, refuse_infinite
 from pydaub.data.formats.arrow import frame
 from pydaub.data.prepared import sync, write_whole
-from pydaub.data.rows import LIBRARY, MatrixRows
-from pydaub.data.target import stored
+from pydaub.data.rows import LIBRARY
+from pydaub.data.target import finite, stored
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,31 +45,29 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
     }
     if state_path.exists():
         saved = json.loads(state_path.read_text())
-        if all(_length(work / name) >= length for name, length in saved["lengths"].items()):
+        files = {work / name: length for name, length in saved["lengths"].items()}
+        if all(file.exists() and file.stat().st_size >= length for file, length in files.items()):
             state = saved  # otherwise rows were lost, and the pass starts again
     for name, length in state["lengths"].items():  # rows after the last checkpoint are written again
         with (work / name).open("ab") as file:
             file.truncate(length)
-    types = {name: pa.type_for_alias(kind) for name, kind in found.types.items()} if found.types else None
+    types = {name: pa.type_for_alias(kind) for name, kind in found.types.items()}
     before, total = np.array(state["before"], dtype=np.int64), max(blocks.bytes, 1)
     reading = blocks.read(types, skip=state["blocks"])
     while not state["done"]:
         taken = 0
         with ExitStack() as stack:
-            streams = _Streams(work, stack)
+            rows = _Buckets(work, plan.buckets, stack)
             for block, read in islice(reading, CHECKPOINT):
                 table, codes = _rows_of(block, found, str(blocks.paths[0]))
                 keys = plan.keys(codes, before)
                 before += np.bincount(codes, minlength=len(before))
-                _send(table.append_column(KEY, pa.array(keys)), keys, plan.buckets, streams)
+                rows.write(table.append_column(KEY, pa.array(keys)), keys)
                 taken += 1
                 progress("scatter", read / total)
                 pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
-        for file in [
-            *(work / name for name in names),
-            work,
-        ]:  # before the checkpoint, which must not exist without its rows
-            sync(file)
+        for name in (*names, "."):  # before the checkpoint, which must not exist without its rows
+            sync(work / name)
         state = {
             "blocks": state["blocks"] + taken,
             "before": before.tolist(),
@@ -86,36 +84,26 @@ def bucket(number: int) -> str:
     return f"{number}.rows"
 
 
-def _length(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-class _Streams:
+class _Buckets:
     """Files to which rows are appended, each as an Arrow stream that ends with the checkpoint."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder, self._stack = folder, stack
+    def __init__(self, folder: Path, count: int, stack: ExitStack) -> None:
+        self._folder, self._count, self._stack = folder, count, stack
         self._writers: dict[str, Any] = {}
 
-    def write(self, name: str, rows: pa.Table) -> None:
-        """Append rows to a file."""
-        if name not in self._writers:
-            file = self._stack.enter_context((self._folder / name).open("ab"))
-            self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(file, rows.schema))
-        self._writers[name].write_table(rows)
-
-
-def _send(table: pa.Table, keys: Array, buckets: int, streams: _Streams) -> None:
-    """Write each row to the bucket of its key."""
-    valid = np.isneginf(keys)
-    places = np.where(valid, buckets, np.clip(np.where(valid, 0.0, keys) * buckets, 0, buckets - 1).astype(np.int64))
-    order = np.argsort(places, kind="stable")
-    table = table.take(pa.array(order))
-    ends = np.searchsorted(places[order], np.arange(buckets + 2))
-    for number in range(buckets + 1):
-        if ends[number + 1] > ends[number]:
-            name = VALID if number == buckets else bucket(number)
-            streams.write(name, table.slice(ends[number], ends[number + 1] - ends[number]))
+    def write(self, table: pa.Table, keys: Array) -> None:
+        """Append each row to the bucket of its key."""
+        valid, last = np.isneginf(keys), self._count - 1
+        places = np.where(valid, self._count, np.clip(np.where(valid, 0.0, keys) * self._count, 0, last).astype(int))
+        order = np.argsort(places, kind="stable")
+        table = table.take(pa.array(order))
+        ends = np.searchsorted(places[order], np.arange(self._count + 2))
+        for number in np.flatnonzero(np.diff(ends)).tolist():
+            name = VALID if number == self._count else bucket(number)
+            if name not in self._writers:
+                file = self._stack.enter_context((self._folder / name).open("ab"))
+                self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(file, table.schema))
+            self._writers[name].write_table(table.slice(ends[number], ends[number + 1] - ends[number]))
 
 
 def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Array]:
@@ -126,12 +114,12 @@ def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Arra
     if not len(rows):
         return pa.table({TARGET: pa.array(target)}), codes
     laid = laid_out(rows, found.used, found.form, where)
-    refuse_infinite(laid, [column.name for column in found.used])
-    if isinstance(laid, MatrixRows):
-        flat = pa.array(laid.array.astype(found.dtype).reshape(-1))
+    refuse_infinite(laid, found.used)
+    if found.form == "matrix":
+        flat = pa.array(laid.held.astype(found.dtype).reshape(-1))
         table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(flat, len(found.used))})
     else:
-        table = _alike(laid.table, found)  # type: ignore[attr-defined]  # FrameRows, the other form
+        table = _alike(laid.held, found)
     return table.append_column(TARGET, pa.array(target)), codes
 
 
@@ -151,10 +139,7 @@ def _alike(table: pa.Table, found: Survey) -> pa.Table:
 def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:
     """Return the codes of the classes of rows, and their targets as they are stored."""
     if found.task == "regression":
-        numbers = values.to_numpy(dtype=float)
-        if np.isinf(numbers).any():
-            raise InputError(f"`{found.target}` must be finite, got infinite values. Remove those rows.")
-        return np.zeros(len(numbers), dtype=np.int64), numbers
+        return np.zeros(len(values), dtype=np.int64), finite(values, found.target)
     plain = values.astype(object) if found.labels.dtype.kind == "O" else values.to_numpy().astype(found.labels.dtype)
     codes = pd.Index(found.labels).get_indexer(pd.Index(plain))
     if (codes < 0).any():

@@ -15,21 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pydaub.data.coercion import laid_out
-from pydaub.data.columns import check_kinds, form_of, infer_columns, is_number, is_whole, task_of
+from pydaub.data.columns import check_kinds, check_roles, form_of, infer_columns, is_number, is_whole, left_out
 from pydaub.data.formats.arrow import frame, plain
-from pydaub.data.names import listed
-from pydaub.data.rows import MatrixRows
 from pydaub.data.schema import TEXTS, Column, Schema
-from pydaub.data.target import check_classes, classes_of, labels_from_json, labels_to_json, whole_labels
+from pydaub.data.target import encoded, labels_from_json, labels_to_json, whole_labels
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
     from pydaub.data.outofcore.blocks import Blocks
-    from pydaub.data.schema import Array, Form, Kind, Task
+    from pydaub.data.outofcore.external import Wanted
+    from pydaub.data.schema import Array, Form, Task
 
 SAMPLE: Final = 50_000  # rows, or fewer if they are wide
 SAMPLE_SHARE: Final = 0.1  # of the memory
@@ -82,59 +81,45 @@ class Survey:
         )
 
 
-def survey(  # noqa: PLR0913  # the options of the command line
-    blocks: Blocks,
-    target: str,
-    *,
-    kinds: Mapping[str, Kind] | None = None,
-    task: Task | None = None,
-    seed: int = 0,
-    memory: int = 1 << 30,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Survey:
+def survey(blocks: Blocks, wanted: Wanted, memory: int, progress: Callable[[str, float], None]) -> Survey:
     """Read all blocks once and describe them."""
-    names = blocks.names
-    if target not in names:
-        raise InputError(
-            f"`target` must be a column of {blocks.paths[0].name}, got {target!r}. It has {listed(names, 20)}."
-        )
-    check_kinds(kinds or {}, [name for name in names if name != target])
-    forced = {name for name, kind in (kinds or {}).items() if kind in TEXTS}
-    found = _Found(names, target, forced, np.random.default_rng([seed, 1]), memory)
+    names, target, kinds = blocks.names, wanted.target, wanted.kinds or {}
+    check_roles([("target", target)], names, blocks.paths[0].name)
+    check_kinds(kinds, [name for name in names if name != target])
+    found = _Found(blocks, wanted, memory)
+    total = max(blocks.bytes, 1)
     for block, read in blocks.read():
-        found.take(block, text=blocks.are_text)
-        progress(read)
+        found.take(block)
+        progress("survey", read / total)
         pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
     if not found.rows:
         raise InputError(f"{blocks.paths[0]} must hold rows, got none.")
-    return found.result(blocks, kinds, task)
+    return found.result()
 
 
 class _Found:
     """What has been found so far, in memory that does not grow with the number of rows."""
 
-    def __init__(
-        self, names: Sequence[str], target: str, forced: set[str], rng: np.random.Generator, memory: int
-    ) -> None:
-        self.target, self.rng = target, rng
+    def __init__(self, blocks: Blocks, wanted: Wanted, memory: int) -> None:
+        self.text, self.where = blocks.are_text, str(blocks.paths[0])
+        self.target, self.task, self.kinds = wanted.target, wanted.task, wanted.kinds or {}
+        self.rng = np.random.default_rng([wanted.seed, 1])
+        self.memory = memory
         self.rows = 0
-        self.bytes = 0
         self.missing: Counter[str] = Counter()
-        self.candidates = {name: [] if name in forced else list(TYPES) for name in names}
+        self.candidates = {name: [] if self.kinds.get(name) in TEXTS else list(TYPES) for name in blocks.names}
         self.labels: Counter[Any] | None = Counter()
         self.label_type: pa.DataType = pa.null()
         self.sample: pa.Table | None = None
         self.keys = np.array([])
         self.most = SAMPLE
-        self.memory = memory
 
-    def take(self, block: pa.Table, *, text: bool) -> None:
+    def take(self, block: pa.Table) -> None:
         self.rows += block.num_rows
-        self.bytes += block.nbytes
         for name, column in zip(block.column_names, block.columns, strict=True):
             nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
             self.missing[name] += column.null_count + (nan or 0)
-            if text:
+            if self.text:
                 self._narrow(name, column)
         self._count(block[self.target])
         self._draw(block)
@@ -177,39 +162,38 @@ class _Found:
         order = np.argsort(keys, kind="stable")[: self.most]
         self.sample, self.keys = table.take(pa.array(order)).combine_chunks(), keys[order]
 
-    def result(self, blocks: Blocks, kinds: Mapping[str, Kind] | None, task: Task | None) -> Survey:
+    def result(self) -> Survey:
         types = {name: candidates[0] if candidates else pa.string() for name, candidates in self.candidates.items()}
+        types = types if self.text else {}
         sample: pa.Table = self.sample
-        if blocks.are_text:
+        if types:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
-        rows = frame(sample, str(blocks.paths[0]))
-        columns = self._columns(rows.drop(columns=self.target), kinds)
-        form, notes = form_of(columns)
-        used = [column for column in columns if column.used]
-        laid = laid_out(rows, used, form)
-        width = laid.array.itemsize * len(used) if isinstance(laid, MatrixRows) else laid.table.nbytes // len(rows)  # type: ignore[attr-defined]  # FrameRows, the other form
-        found, labels, counts = self._classes(rows[self.target], types if blocks.are_text else {}, task)
+        rows = frame(sample, self.where)
+        columns = self._columns(rows.drop(columns=self.target))
+        form, notes = form_of(columns), left_out(columns)
+        held = laid_out(rows, [column for column in columns if column.used], form).held
+        task, labels, counts = self._classes(rows[self.target], types)
         if self.missing[self.target]:
             notes.append(f"Rows without a target were left out: {self.missing[self.target]:,}.")
         return Survey(
-            types={name: str(kind) for name, kind in types.items()} if blocks.are_text else {},
+            types={name: str(kind) for name, kind in types.items()},
             columns=columns,
             form=form,
-            dtype=str(laid.array.dtype) if isinstance(laid, MatrixRows) else "",
-            task=found,
+            dtype=str(held.dtype) if form == "matrix" else "",
+            task=task,
             labels=labels,
             counts=counts,
             target=self.target,
             rows=self.rows,
-            row_bytes=width,
+            row_bytes=held.nbytes // len(rows),
             notes=tuple(notes),
         )
 
-    def _columns(self, rows: pd.DataFrame, kinds: Mapping[str, Kind] | None) -> tuple[Column, ...]:
+    def _columns(self, rows: pd.DataFrame) -> tuple[Column, ...]:
         columns = []
-        for column in infer_columns(rows, kinds):
+        for column in infer_columns(rows, self.kinds):
             kind = column.kind
-            if kind == "numeric" and column.name not in (kinds or {}) and self._counts_rows(rows[column.name]):
+            if kind == "numeric" and column.name not in self.kinds and self._counts_rows(rows[column.name]):
                 kind = "identifier"
             columns.append(replace(column, kind=kind, missing=self.missing[column.name], distinct=None))
         return tuple(columns)
@@ -221,15 +205,13 @@ class _Found:
             return False
         return bool(NEARLY_GAPLESS * self.rows <= numbers.max() - numbers.min() + 1 <= self.rows)
 
-    def _classes(
-        self, sample: pd.Series[Any], types: Mapping[str, pa.DataType], task: Task | None
-    ) -> tuple[Task, Array, tuple[int, ...]]:
+    def _classes(self, sample: pd.Series[Any], types: Mapping[str, pa.DataType]) -> tuple[Task, Array, tuple[int, ...]]:
         """Return the task, the sorted classes, and the number of rows of each."""
         present = self.rows - self.missing[self.target]
         if not present:
             raise InputError(f"`{self.target}` must have values, got {self.rows:,} rows without one.")
         if self.labels is None:
-            if task == "classification" or not is_number(sample):
+            if self.task == "classification" or not is_number(sample):
                 raise InputError(
                     f"`{self.target}` must have classes of several rows, got more than {MOST_LABELS:,} classes."
                 )
@@ -239,14 +221,10 @@ class _Found:
         if self.target in types:
             values = _typed(values, types[self.target])
         series = whole_labels(frame(pa.table({"y": values}), "y")["y"])
-        found = task or task_of(series, present)
-        if found == "regression":
-            if not is_number(series):
-                raise InputError(f"`{self.target}` must be numbers for a regression, got {series.iloc[0]!r}.")
-            return found, np.array([]), (present,)
-        codes, labels = classes_of(series, self.target)
-        check_classes(labels, present, self.target)
-        return found, labels, tuple(np.bincount(codes, counts, len(labels)).astype(int).tolist())
+        found = encoded(series, self.task, self.target, present)
+        if found.task == "regression":
+            return found.task, found.labels, (present,)
+        return found.task, found.labels, tuple(np.bincount(found.numbers, counts).astype(int).tolist())
 
 
 def _casts(column: pa.ChunkedArray, kind: pa.DataType) -> bool:

@@ -12,8 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from pydaub.errors import InputError
 from pydaub.learners.adapters import checked_labels
 from pydaub.learners.weka import jvm
+from pydaub.learners.weka.crossing import header
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.rows import attributes, doubles, label_text, validated, with_last
+from pydaub.learners.weka.model import classifier_named, predicted, trained
+from pydaub.learners.weka.rows import attributes, doubles, label_text, validated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,13 +97,13 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("This WekaClassifier estimator requires y to be passed, but the target y is None.")
         y = checked_labels(y)
         check_consistent_length(X, y)
-        weights = np.ones(len(y)) if sample_weight is None else self._weights(sample_weight, X)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y, return_inverse=True)
         counts = np.bincount(codes, weights)
         if (counts > 0).sum() < 2:  # noqa: PLR2004  # WEKA's own minimum
             raise ValueError(f"{self.class_name} needs at least two classes, got one class.")
         columns = attributes(X, self.categorical_features)
-        rows = with_last(doubles(X, columns), codes)
+        rows = np.column_stack([doubles(X, columns), codes])
         if not weights.all():
             rows, weights = rows[weights > 0], weights[weights > 0]
         jvm.start(self.n_jobs)
@@ -121,12 +123,6 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         if self.n_jobs is not None and not isinstance(self.n_jobs, int | np.integer):
             raise ValueError(f"`n_jobs` must be a number of threads or None, got {self.n_jobs!r}.")
 
-    def _weights(self, sample_weight: Any, X: Rows) -> NDArray[np.float64]:  # noqa: ANN401  # an array or a list
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weights < 0).any():
-            raise ValueError("`sample_weight` must not be negative.")
-        return weights
-
     def _trained(
         self,
         columns: Sequence[Attribute],
@@ -134,18 +130,15 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
         rows: NDArray[np.float64],
         weights: NDArray[np.float64],
     ) -> bytes:
-        from pydaub.learners.weka.crossing import header  # noqa: PLC0415  # imports JPype, which is optional
-        from pydaub.learners.weka.model import Model, classifier_named, weighs  # noqa: PLC0415  # the same
-
         seed = None
         if isinstance(self.random_state, int | np.integer):
             seed = int(self.random_state) & LARGEST_SEED
         elif self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         classifier = classifier_named(self.class_name, self.options, seed)
-        if np.ptp(weights) > 0 and not weighs(classifier):
+        if np.ptp(weights) > 0 and not isinstance(classifier, jvm.java("weka.core.WeightedInstancesHandler")):
             raise ValueError(f"{self.class_name} does not support sample weights.")
-        return Model(classifier, header(columns, classes)).trained(rows, weights).to_bytes()
+        return trained(classifier, header(columns, classes), rows, weights)
 
     def predict_proba(self, X: Rows) -> NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`."""
@@ -166,16 +159,11 @@ class WekaClassifier(ClassifierMixin, BaseEstimator):
                 " Name its jar with `--weka-jar` or in PYDAUB_WEKA_JAR."
             )
         jvm.start(self.n_jobs)
-        found = jvm.call(lambda: self._predicted(doubles(X, self.columns_)))
+        # From a fresh copy of the Java object each time, because IBk and others change while they predict.
+        found = jvm.call(lambda: predicted(self.model_, doubles(X, self.columns_)))
         found = np.nan_to_num(found, posinf=0.0, neginf=0.0).clip(0.0)  # some classes return no proper probabilities
         found[found.sum(axis=1) <= 0] = self.class_shares_
         return found
-
-    def _predicted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predict with a fresh copy of the Java object, because IBk and others change while they predict."""
-        from pydaub.learners.weka.model import Model  # noqa: PLC0415  # imports JPype, which is optional
-
-        return Model.from_bytes(self.model_).distributions(rows)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn has no types
         tags = super().__sklearn_tags__()

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jpype
 import numpy as np
 
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.jvm import java
+from pydaub.learners.weka.jvm import java, jpype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +31,8 @@ def header(columns: Sequence[Attribute], classes: Sequence[str]) -> Java:
     """Return an empty data set with these columns, followed by the class."""
     attribute = java("weka.core.Attribute")
     made = [
-        attribute(name) if categories is None else attribute(name, _list(labels or ["none"]))
-        for name, categories, labels in ((each.name, each.categories, each.labels) for each in columns)
+        attribute(each.name) if each.categories is None else attribute(each.name, _list(each.labels or ["none"]))
+        for each in columns
     ]
     target = "class"
     while target in {column.name for column in columns}:
@@ -54,7 +53,7 @@ def _list(items: Sequence[Java]) -> Java:
 def instances(head: Java, rows: NDArray[np.float64], weights: NDArray[np.float64]) -> Java:
     """Return rows as WEKA instances: `data.add(new Instance(weights[i], rows[i]))` for each i."""
     data = java("weka.core.Instances")(head, len(rows))
-    instance, thing = java("weka.core.Instance").class_, java("java.lang.Object").class_
+    instance, thing, number = java("weka.core.Instance").class_, java("java.lang.Object").class_, jpype.JInt.class_
     handles, lookup, typed = _handles()
     table = jpype.JArray.of(np.ascontiguousarray(rows))
     row = handles.arrayElementGetter(table.getClass()).bindTo(table)
@@ -62,7 +61,9 @@ def instances(head: Java, rows: NDArray[np.float64], weights: NDArray[np.float64
     weight = handles.arrayElementGetter(counts.getClass()).bindTo(counts)
     kind = instance if is_old() else java("weka.core.DenseInstance").class_
     made = lookup.findConstructor(kind, typed(_void(), jpype.JDouble.class_, counts.getClass()))
-    made = _same_index_twice(handles.filterArguments(made, 0, weight, row).asType(typed(instance, *_ints(2))), instance)
+    made = _same_index_twice(
+        handles.filterArguments(made, 0, weight, row).asType(typed(instance, number, number)), instance
+    )
     sign = typed(_void(), instance) if is_old() else typed(jpype.JBoolean.class_, thing)
     add = lookup.findVirtual(data.getClass(), "add", sign).bindTo(data).asType(typed(_void(), instance))
     _for_each(len(rows), handles.filterArguments(add, 0, made))
@@ -99,14 +100,10 @@ def _void() -> Java:
     return java("java.lang.Void").TYPE
 
 
-def _ints(count: int) -> list[Java]:
-    return [jpype.JInt.class_] * count
-
-
 def _same_index_twice(handle: Java, returned: Java) -> Java:
     """Turn a handle of two ints into a handle of one int that passes it twice."""
     handles, _, typed = _handles()
-    return handles.permuteArguments(handle, typed(returned, *_ints(1)), 0, 0)
+    return handles.permuteArguments(handle, typed(returned, jpype.JInt.class_), 0, 0)
 
 
 def _for_each(count: int, body: Java) -> None:

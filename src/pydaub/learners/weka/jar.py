@@ -31,17 +31,10 @@ class Jar:
 
 
 def use_jar(path: str | None) -> str | None:
-    """Make this process and its children use a jar, and return its absolute path.
+    """Make this process and its children use a jar, and return its absolute path, or None if no jar is named.
 
-    Parameters
-    ----------
-    path
-        WEKA's jar, optionally followed by jars of WEKA packages, separated as on a class path. None keeps the jar
-        that the environment variable PYDAUB_WEKA_JAR names.
-
-    Returns
-    -------
-    The value of PYDAUB_WEKA_JAR, or None if it is not set.
+    `path` is WEKA's jar, optionally followed by jars of WEKA packages, separated as on a class path. None keeps the
+    jar that the environment variable PYDAUB_WEKA_JAR names.
     """
     named = path or os.environ.get(VARIABLE)
     if named:

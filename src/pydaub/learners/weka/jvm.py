@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 import threading
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -21,6 +22,8 @@ except ImportError:  # `start` reports it
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+__all__ = ["Java", "call", "java", "jpype", "start", "translated"]
 
 Java: TypeAlias = Any  # a Java class or object, for which JPype has no types
 T = TypeVar("T")
@@ -102,16 +105,15 @@ def java(name: str) -> Java:
 
 def call(function: Callable[[], T]) -> T:
     """Call a function that uses Java, on a thread with a deep stack, and raise Java exceptions as Python exceptions."""
-    answer: list[T] = []
-    raised: list[BaseException] = []
+    answer: Future[T] = Future()
 
     def work() -> None:
         try:
-            answer.append(function())
+            answer.set_result(function())
         except jpype.JException as error:
-            raised.append(translated(error))
+            answer.set_exception(translated(error))
         except BaseException as error:  # noqa: BLE001  # raised again below
-            raised.append(error)
+            answer.set_exception(error)
         finally:
             java("java.lang.Thread").detach()
 
@@ -123,9 +125,7 @@ def call(function: Callable[[], T]) -> T:
         finally:
             threading.stack_size(before)
     thread.join()
-    if raised:
-        raise raised[0]
-    return answer[0]
+    return answer.result()
 
 
 def translated(error: Java) -> Exception:

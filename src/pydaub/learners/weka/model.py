@@ -1,18 +1,15 @@
-"""A WEKA classifier with the header of its data: created from options, trained, asked for predictions, serialized."""
+"""A WEKA classifier, with the header of its data: created from options, trained, serialized, asked for predictions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-import jpype
 import numpy as np
 
 from pydaub.learners.weka.crossing import distributions, instances
 from pydaub.learners.weka.jar import jar
-from pydaub.learners.weka.jvm import java, translated
-from pydaub.learners.weka.rows import with_last
+from pydaub.learners.weka.jvm import java, jpype, translated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,58 +23,47 @@ SEED_SETTERS: Final = ("setSeed", "setRandomSeed", "setClusteringSeed")  # those
 KNOWN_TYPES: Final = "weka.**;java.lang.**;java.util.**;java.text.**;java.math.**;!*"  # allowed in serialized models
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A Java classifier, and an empty data set that describes the columns. The class is the last column."""
+def trained(classifier: Java, head: Java, rows: NDArray[np.float64], weights: NDArray[np.float64]) -> bytes:
+    """Train a classifier on rows whose last column is the class, and serialize it as in WEKA's .model files.
 
-    classifier: Java
-    header: Java
-
-    def trained(self, rows: NDArray[np.float64], weights: NDArray[np.float64]) -> Model:
-        """Train the classifier on rows whose last column is the class."""
-        self.classifier.buildClassifier(instances(self.header, rows, weights))
-        return self
-
-    def distributions(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the classifier's raw score of each class for rows without a class."""
-        parts = []
-        for at in range(0, len(rows), AT_ONCE):
-            some = rows[at : at + AT_ONCE]
-            unknown = instances(self.header, with_last(some, np.full(len(some), np.nan)), np.ones(len(some)))
-            parts.append(distributions(self.classifier, unknown))
-        return np.vstack(parts)
-
-    def to_bytes(self) -> bytes:
-        """Serialize classifier and header in Java's format, as in WEKA's .model files."""
-        buffer = java("java.io.ByteArrayOutputStream")()
-        stream = java("java.io.ObjectOutputStream")(buffer)
-        stream.writeObject(self.classifier)
-        stream.writeObject(self.header)
-        stream.close()
-        return bytes(memoryview(buffer.toByteArray()))
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> Model:
-        """Deserialize what `to_bytes` wrote. Other classes are refused, because deserializing them may run code."""
-        stream = java("java.io.ObjectInputStream")(java("java.io.ByteArrayInputStream")(content))
-        stream.setObjectInputFilter(java("java.io.ObjectInputFilter").Config.createFilter(KNOWN_TYPES))
-        # Java looks for classes in the class loader of its caller. Through reflection the caller is JPype, which shares
-        # WEKA's class loader; a direct call has no caller.
-        read = stream.getClass().getMethod("readObject")
-        try:
-            return cls(read.invoke(stream), read.invoke(stream))
-        except jpype.JException as error:
-            if "filter status: REJECTED" in str(error.getCause()):
-                raise ValueError(
-                    "a serialized model must contain only objects of WEKA and of the Java standard library, got others."
-                    " They are refused, because reading them could run code."
-                ) from None
-            raise
+    `head` is an empty data set that describes the columns.
+    """
+    classifier.buildClassifier(instances(head, rows, weights))
+    buffer = java("java.io.ByteArrayOutputStream")()
+    stream = java("java.io.ObjectOutputStream")(buffer)
+    stream.writeObject(classifier)
+    stream.writeObject(head)
+    stream.close()
+    return bytes(memoryview(buffer.toByteArray()))
 
 
-def weighs(classifier: Java) -> bool:
-    """Return whether a classifier supports sample weights."""
-    return isinstance(classifier, java("weka.core.WeightedInstancesHandler"))
+def predicted(model: bytes, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the raw score of each class for rows without a class, by what `trained` returned."""
+    classifier, head = _deserialized(model)
+    parts = []
+    for at in range(0, len(rows), AT_ONCE):
+        some = rows[at : at + AT_ONCE]
+        unknown = instances(head, np.column_stack([some, np.full(len(some), np.nan)]), np.ones(len(some)))
+        parts.append(distributions(classifier, unknown))
+    return np.vstack(parts)
+
+
+def _deserialized(model: bytes) -> tuple[Java, Java]:
+    """Return classifier and header. Other classes are refused, because deserializing them may run code."""
+    stream = java("java.io.ObjectInputStream")(java("java.io.ByteArrayInputStream")(model))
+    stream.setObjectInputFilter(java("java.io.ObjectInputFilter").Config.createFilter(KNOWN_TYPES))
+    # Java looks for classes in the class loader of its caller. Through reflection the caller is JPype, which shares
+    # WEKA's class loader; a direct call has no caller.
+    read = stream.getClass().getMethod("readObject")
+    try:
+        return read.invoke(stream), read.invoke(stream)
+    except jpype.JException as error:
+        if "filter status: REJECTED" in str(error.getCause()):
+            raise ValueError(
+                "a serialized model must contain only objects of WEKA and of the Java standard library, got others."
+                " They are refused, because reading them could run code."
+            ) from None
+        raise
 
 
 def classifier_named(class_name: str, options: str | Sequence[str], seed: int | None) -> Java:

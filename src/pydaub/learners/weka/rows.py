@@ -130,13 +130,6 @@ def label_text(label: Any) -> str:  # noqa: ANN401  # labels may be of any type
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def with_last(rows: NDArray[np.float64], column: NDArray[Any]) -> NDArray[np.float64]:
-    """Append a column to rows with a single copy."""
-    wider = np.empty((len(rows), rows.shape[1] + 1))
-    wider[:, :-1], wider[:, -1] = rows, column
-    return wider
-
-
 def _numbers(column: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401  # an array or a pandas Series
     if not isinstance(column, pd.Series):
         return column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from pydaub.learners.recipe import Recipe, optional
+from pydaub.learners.base import Recipe, optional
 from pydaub.learners.weka.jar import obstacle
 
 KERNELS: Final = "weka.classifiers.functions.supportVector"

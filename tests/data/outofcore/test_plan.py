@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pydaub.data.outofcore.permutation import Permutation
+from pydaub.data.outofcore.plan import Permutation
 
 
 @given(size=st.integers(1, 3000), seed=st.integers(0, 2**32))
