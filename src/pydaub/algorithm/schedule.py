@@ -32,11 +32,6 @@ class Schedule:
     sizes
         Numbers of rows, each at least 1.
 
-    Raises
-    ------
-    InputError
-        If there are no sizes, or they are not whole numbers that strictly increase from 1 or more.
-
     Examples
     --------
     >>> Schedule.geometric(100, first_size=10, ratio=1.5).sizes
@@ -76,19 +71,9 @@ class Schedule:
             The paper's r, greater than 1: a number, a `Fraction`, or text such as "1.5" or "3/2". It is taken as the
             decimal that was written and computed with exactly: 1.1 times 10 is 11, and not the 12 that rounding up the
             binary 1.1 would give.
-
-        Raises
-        ------
-        InputError
-            If an argument is out of range. The message names the largest `first_size` that works.
         """
-        full_size = whole(full_size, "full_size")
-        first_size = whole(first_size, "first_size")
+        full_size, first_size = positive(full_size, "full_size"), positive(first_size, "first_size")
         r = exact(ratio)
-        if full_size < 1:
-            raise InputError(f"`full_size` must be at least 1, got {full_size}.")
-        if first_size < 1:
-            raise InputError(f"`first_size` must be at least 1, got {first_size}.")
         if first_size * r * r > full_size:  # Alg. 1, Params
             raise InputError(_too_large(full_size, first_size, ratio, r))
         sizes = [first_size]
@@ -111,17 +96,18 @@ class Schedule:
             Number of all training rows.
         sizes
             Strictly increasing sizes; by default those of the paper's experiments.
-
-        Raises
-        ------
-        InputError
-            If the full size is less than 1, or the sizes do not strictly increase from 1 or more.
         """
-        full_size = whole(full_size, "full_size")
-        if full_size < 1:
-            raise InputError(f"`full_size` must be at least 1, got {full_size}.")
+        full_size = positive(full_size, "full_size")
         checked = cls(sizes).sizes  # type: ignore[arg-type]  # converted to a tuple there
         return cls((*(size for size in checked if size < full_size), full_size))
+
+
+def positive(value: object, name: str) -> int:
+    """Return a whole number of any type as an int; raise `InputError` if it is less than 1."""
+    number = whole(value, name)
+    if number < 1:
+        raise InputError(f"`{name}` must be at least 1, got {number}.")
+    return number
 
 
 def exact(ratio: Ratio) -> Fraction:

@@ -39,7 +39,7 @@ from typing import NamedTuple, TypeAlias
 
 from pydaub.algorithm.bounds import DifferenceBound, UpperBound, one_sided_difference
 from pydaub.algorithm.curve import Curve
-from pydaub.algorithm.schedule import Ratio, Schedule, exact
+from pydaub.algorithm.schedule import Ratio, Schedule, exact, positive
 from pydaub.algorithm.strategies.daub import Daub
 from pydaub.errors import InputError
 from pydaub.records import Allocation, Measurement, whole
@@ -65,11 +65,6 @@ class Problem:
         Number of all training rows.
     delta
         Tolerated loss, greater than 0 and at most 1.
-
-    Raises
-    ------
-    InputError
-        If `f` and `c` do not name the same learners, or `N` or `delta` is out of range.
     """
 
     f: Mapping[str, Accuracy]
@@ -80,7 +75,7 @@ class Problem:
     def __post_init__(self) -> None:
         if not self.f or set(self.f) != set(self.c):
             raise InputError("`f` and `c` must name the same learners, at least one.")
-        _check_rows(self.N)
+        positive(self.N, "N")
         _check_delta(self.delta)
 
     @property
@@ -135,25 +130,25 @@ class Conditions(NamedTuple):
 
 def is_cost(c: Cost, N: int) -> bool:
     """Return whether c(n) >= n and the cost grows at least linearly: c(m)/m >= c(n)/n for m > n."""
-    _check_rows(N)
+    positive(N, "N")
     return c(1) >= 1 and all(c(n + 1) * n >= c(n) * (n + 1) for n in range(1, N))
 
 
 def is_valid_bound(u: Bound, f: Accuracy, N: int) -> bool:
     """Return whether u never falls below f(N) (Definition 4)."""
-    _check_rows(N)
+    positive(N, "N")
     return all(u(n) >= f(N) for n in range(1, N + 1))
 
 
 def n_star(u: Bound, f_star: float, N: int) -> int:
     """Return n*, the smallest n at which u alone shows that the learner is not the best: u(n) < f* (Definition 5)."""
-    _check_rows(N)
+    positive(N, "N")
     return N if u(N) >= f_star else next(n for n in range(1, N + 1) if u(n) < f_star)
 
 
 def is_well_behaved(f: Accuracy, N: int) -> bool:
     """Return whether f lies in [0, 1], never falls, and has diminishing returns (Definition 6)."""
-    _check_rows(N)
+    positive(N, "N")
     scores = [f(n) for n in range(1, N + 1)]
     gains = [later - earlier for earlier, later in pairwise(scores)]
     return (
@@ -167,7 +162,7 @@ def is_well_behaved(f: Accuracy, N: int) -> bool:
 def n_delta(f: Accuracy, N: int, delta: float, s: int = 1) -> int:
     """Return n^Delta, the smallest n at which f gains at most Delta / N per row (Definition 7)."""
     _check_delta(delta)
-    _check_rows(N)
+    positive(N, "N")
     return next((n for n in range(1, N) if one_sided_difference(f, n, s) * N <= delta), N)
 
 
@@ -179,23 +174,6 @@ def difference_bound(f: Accuracy, N: int, s: int = 1, f_T: Accuracy | None = Non
         return bound(Curve("i", (n,), (_exact_measurement(f, f_T, n),)), N)
 
     return ub
-
-
-@dataclass(frozen=True)
-class BlackBox:
-    """An `UpperBound` from given functions of n, "ignoring how it is computed".
-
-    Parameters
-    ----------
-    u
-        Bound function of each learner, by name.
-    """
-
-    u: Mapping[str, Bound]
-
-    def __call__(self, curve: Curve, full_size: int) -> float:  # noqa: ARG002  # u_i knows its N
-        """Return u_i at the curve's last size."""
-        return self.u[curve.learner](curve.sizes[-1])
 
 
 class Trace(NamedTuple):
@@ -227,11 +205,6 @@ def daub_star(
         The bound that decides; `DifferenceBound(f)` by default.
     f_T
         Training accuracy of each learner, by name; 1 everywhere by default.
-
-    Returns
-    -------
-    Trace
-        The allocation sequence and the selected learner.
     """
     strategy = Daub(f, schedule, bound or DifferenceBound(f, train_cap=f_T is not None))
     S = []
@@ -333,16 +306,6 @@ def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
         Difference at N. It must be small enough for accuracies of at most 1.
     n_delta
         The n^Delta of the common part, at least 4 and less than N.
-
-    Returns
-    -------
-    Pair
-        The two curves, which return fractions, and the number of rows up to which they agree.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range. The message names the largest `delta` that works.
     """
     _check_delta(delta)
     if not 4 <= whole(n_delta, "n_delta") < whole(N, "N"):  # noqa: PLR2004  # below 4, there is no slope at gamma n^Delta
@@ -370,11 +333,6 @@ def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
 
 def _r(ratio: Ratio) -> float:
     return exact(ratio)  # type: ignore[return-value]  # a Fraction supports the same arithmetic as a float
-
-
-def _check_rows(N: int) -> None:
-    if whole(N, "N") < 1:
-        raise InputError(f"`N` must be at least 1, got {N}.")
 
 
 def _check_delta(delta: object) -> None:
