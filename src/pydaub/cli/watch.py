@@ -30,7 +30,6 @@ def watch(
     check_dashboard()
     from pydaub.dashboard.serving import serve
     from pydaub.runs.folder import RunFolder
-    from pydaub.runs.steering import STEERING, Mailbox
 
     opened = RunFolder(folder)
 
@@ -39,16 +38,7 @@ def watch(
 
         return list(portfolio("sklearn", opened.schema()))
 
-    serve(
-        folder,
-        opened.journal,
-        Mailbox(folder / STEERING),
-        addable=addable,
-        host=host,
-        port=port,
-        browse=browser,
-        linger=linger,
-    )
+    serve(folder, addable=addable, host=host, port=port, browse=browser, linger=linger)
 
 
 def open_page(folder: Path) -> threading.Event:
