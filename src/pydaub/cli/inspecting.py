@@ -16,7 +16,7 @@ from pydaub.cli.options import Encoding, Json, Task, WekaJar
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError, one_line
 from pydaub.runs.account import GOING_ON
-from pydaub.views.terminal import console, print_learners, print_lines, print_run
+from pydaub.views.terminal import console, print_lines, print_run, print_table
 
 Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
 
@@ -103,6 +103,6 @@ def learners(
     if as_json:
         typer.echo(json.dumps(dict(found)))
     else:
-        print_learners(console(), found)
+        print_table(console(), ("learner", "description"), found)
     for name, reason in left_out.items():
         complain(f"{name} is left out: {reason}")

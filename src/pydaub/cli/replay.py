@@ -21,7 +21,7 @@ from pydaub.errors import AllLearnersFailed, InputError
 from pydaub.runs.journal import Journal
 from pydaub.runs.loop import conduct
 from pydaub.views.summary import counted
-from pydaub.views.terminal import console, print_comparison, print_replay
+from pydaub.views.terminal import console, print_comparison, print_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     if as_json:
         typer.echo(json.dumps(result_as_json(chosen, account.result)))
     else:
-        print_replay(console(), account, curves, jobs)
+        print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves)
 
 
 @app.command()
@@ -86,16 +86,16 @@ def recorded(
     with as_file(files("pydaub") / "recorded" / f"{name}.csv") as path:
         curves = Table.read(path)
     schedule = Schedule(curves.sizes)
-    out = console()
+    out, workers = console(), counted(jobs, "virtual worker")
     out.print(
         f"{len(curves.learners)} scikit-learn learners on {name} with {schedule.full_size:,} rows."
-        f" Their learning curves were recorded; nothing is trained now. DAUB on {counted(jobs, 'virtual worker')}:\n"
+        f" Their learning curves were recorded; nothing is trained now. DAUB on {workers}:\n"
     )
     accounts = {
         other: conduct(kind(curves.learners, schedule), TableEngine(curves, jobs), None)
         for other, kind in STRATEGIES.items()
     }
-    print_replay(out, accounts["daub"], curves, jobs)
+    print_run(out, accounts["daub"], place=workers, table=curves)
     out.print("\nThe same learners with every strategy (the columns of the paper's Table 1, and more):")
     print_comparison(out, {other: account.result for other, account in accounts.items()})
 

@@ -27,7 +27,7 @@ from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
 from pydaub.runs.plan import Plan, Sizes, Wanted, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
 from pydaub.views.summary import counted
-from pydaub.views.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
+from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -235,7 +235,8 @@ def _show_data(data: Prepared) -> None:
     out, schema = console(stderr=True), data.schema
     columns = schema.columns[:COLUMNS_SHOWN]
     if columns:
-        print_columns(out, [(each.name, each.kind, each.missing, each.distinct) for each in columns])
+        rows = [(each.name, each.kind, each.missing or None, each.distinct) for each in columns]
+        print_table(out, ("column", "kind", "missing", "distinct"), rows)
     if len(schema.columns) > COLUMNS_SHOWN:
         print_lines(out, [f"... and {len(schema.columns) - COLUMNS_SHOWN:,} more columns."])
     classes = f" with {counted(len(schema.classes), 'class')[:-1]}es" if len(schema.classes) > 1 else ""

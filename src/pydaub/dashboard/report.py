@@ -12,7 +12,7 @@ from pydaub.dashboard.page import assembled
 from pydaub.errors import grouped
 from pydaub.views.standings import lines
 from pydaub.views.story import story
-from pydaub.views.summary import duration
+from pydaub.views.summary import duration, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,14 +79,8 @@ def _unscripted(account: Account, content: Mapping[str, Any]) -> str:
     for line in lines(account):
         scores = (line.train, line.valid, line.bound, line.priority)
         cells = (line.learner, line.size, *scores, line.rows, duration(line.seconds), line.standing, line.why)
-        rows.append("".join(f"<td>{escape(_cell(cell))}</td>" for cell in cells))
+        rows.append("".join(f"<td>{escape(shown(cell))}</td>" for cell in cells))
     table = "".join(f"<tr>{row}</tr>" for row in rows)
     log = "".join(f"<li>{escape(decision.words)}</li>" for decision in account.decisions)
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     return f'{words}<div class="scroll all"><table><tr>{head}</tr>{table}</table></div><ol>{log}</ol>'
-
-
-def _cell(value: str | float | None) -> str:
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return "" if value is None else value if isinstance(value, str) else f"{value:,}"

@@ -32,12 +32,6 @@ LINE_PARTS: Final = 16
 LONGEST_NAME: Final = 32
 
 
-def check_plots() -> None:
-    """Raise an error that says what to install where matplotlib is missing."""
-    if find_spec("matplotlib") is None:
-        raise InputError("Plots need matplotlib. Install it with `pip install 'pydaub[plot]'`.")
-
-
 def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
     """Return the learners that were ahead of the best at a size that both have had, in the order of their lead."""
     own = dict(curves[best])
@@ -108,44 +102,33 @@ def drawn(path: Path, size: tuple[float, float], draw: Callable[[Axes], None]) -
 
 def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write Figure 1, Figure 2 and all learning curves of a run; return the paths."""
-    check_plots()
-    if unknown := [each for each in formats if each not in FORMATS]:
-        raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {unknown[0]!r}.")
+    unknown = [repr(each) for each in formats if each not in FORMATS]
+    if unknown or not formats:
+        raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {', '.join(unknown) or 'none'}.")
     told = learners(account)
     measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
     if not measured:
         raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
-    ranking = [name for name in told if name in measured]
-    selected = next((name for name, one in told.items() if one["standing"] == "selected"), None)
-    by_score = sorted(told, key=lambda name: (name not in measured, -measured[name][-1][1] if name in measured else 0))
-    labels = {
-        name: f"{_short(name)} {measured[name][-1][1]:.3f}" if name in measured else f"{_short(name)} (none)"
-        for name in by_score
-    }
-    rows = {name: one["rows"] for name, one in told.items()}
-    failed = {name for name, one in told.items() if one["standing"] == "failed"}
+    last = {name: points[-1][1] for name, points in measured.items()}
+    labels = {name: f"{_short(name)} {last[name]:.3f}" for name in sorted(last, key=lambda name: -last[name])}
+    labels |= {name: f"{_short(name)} (none)" for name in told if name not in measured}
+    figure_1, figure_2 = _figure((7.5, 4.5)), _figure((max(6.0, 1.5 + 0.18 * len(told)), 4.8))
+    curves_of_leaders(figure_1.subplots(), measured, list(measured), "Learning curves")
+    rows_allocated(
+        figure_2.subplots(),
+        {name: one["rows"] for name, one in told.items()},
+        labels,
+        "Rows, best last score first",
+        selected=next((name for name, one in told.items() if one["standing"] == "selected"), None),
+        failed={name for name, one in told.items() if one["standing"] == "failed"},
+    )
+    curves = _all_curves([told[name] for name in list(measured)[:MOST_CURVES]], account.full_size)
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
-    for end in formats:
-        made += [
-            drawn(
-                folder / f"figure1.{end}",
-                (7.5, 4.5),
-                lambda axes: curves_of_leaders(axes, measured, ranking, "Learning curves"),
-            ),
-            drawn(
-                folder / f"figure2.{end}",
-                (max(6.0, 1.5 + 0.18 * len(told)), 4.8),
-                lambda axes: rows_allocated(
-                    axes, rows, labels, "Rows, best last score first", selected=selected, failed=failed
-                ),
-            ),
-            _all_curves(folder / f"curves.{end}", [told[name] for name in ranking[:MOST_CURVES]], account.full_size),
-        ]
-    return made
+    figures = {"figure1": figure_1, "figure2": figure_2, "curves": curves}
+    return [_saved(figure, folder / f"{name}.{end}") for end in formats for name, figure in figures.items()]
 
 
-def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: int) -> Path:
+def _all_curves(learners: Sequence[Mapping[str, Any]], full_size: int) -> Figure:
     """Draw small multiples: training and validation, corrected points, and the bound at the full size."""
     across = min(6, len(learners))
     down = -(-len(learners) // across)
@@ -187,7 +170,7 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
-    return _saved(figure, path)
+    return figure
 
 
 def _floor(scores: Sequence[float]) -> float:
@@ -214,7 +197,8 @@ def _literal(text: str) -> str:
 
 
 def _figure(size: tuple[float, float]) -> Figure:
-    check_plots()
+    if find_spec("matplotlib") is None:
+        raise InputError("Plots need matplotlib. Install it with `pip install 'pydaub[plot]'`.")
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import, and an extra
 
     return Figure(figsize=size, layout="constrained")
