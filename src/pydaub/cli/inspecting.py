@@ -12,13 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import Encoding, Json, Task, WekaJar
+from pydaub.cli.options import Encoding, Folder, Json, TaskName, WekaJar
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError, one_line
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_lines, print_run, print_table
-
-Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
 
 
 @app.command()
@@ -39,7 +37,7 @@ def show(folder: Folder, *, as_json: Json = False) -> None:
 
 
 @app.command()
-def predict(  # noqa: PLR0913  # a command line may have many options
+def predict(
     folder: Folder,
     data: Annotated[str, typer.Argument(help="New rows, in any format that `run` reads; the target is not needed.")],
     *,
@@ -87,7 +85,7 @@ def predict(  # noqa: PLR0913  # a command line may have many options
 def learners(
     spec: Annotated[str, typer.Argument(help="As with `pydaub run --learners`.")] = "sklearn",
     *,
-    task: Annotated[Task, typer.Option(help="What the target is for.")] = Task("classification"),  # noqa: B008  # a constant
+    task: Annotated[TaskName, typer.Option(help="What the target is for.")] = TaskName("classification"),  # noqa: B008  # a constant
     weka_jar: WekaJar = None,
     as_json: Json = False,
 ) -> None:

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from pydaub.cli.app import app
+from pydaub.cli.options import AnyFolder
+from pydaub.cli.units import names
 from pydaub.errors import InputError
-
-Folder = Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")]
 
 
 @app.command()
 def plot(
-    folder: Folder,
+    folder: AnyFolder,
     *,
     formats: Annotated[str, typer.Option(help="File formats, separated by commas.")] = "png,svg,pdf",
     out: Annotated[Path | None, typer.Option(help="Folder for the figures.  [default: RUN/plots]")] = None,
@@ -25,9 +25,8 @@ def plot(
     from pydaub.views.plots import draw_run
 
     account = RunFolder(folder).account()
-    names = [name.strip().lower() for name in formats.split(",") if name.strip()]
     try:
-        for path in draw_run(account, folder / "plots" if out is None else out, names):
+        for path in draw_run(account, out or folder / "plots", names(formats.lower())):
             typer.echo(path)
     except OSError as error:
         raise InputError(f"Cannot write the figures: {error.strerror}. Choose another `--out`.") from None
@@ -35,7 +34,7 @@ def plot(
 
 @app.command()
 def report(
-    folder: Folder,
+    folder: AnyFolder,
     *,
     out: Annotated[Path | None, typer.Option(help="The file.  [default: RUN/report.html]")] = None,
 ) -> None:
@@ -46,7 +45,7 @@ def report(
     opened = RunFolder(folder)
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
     made = Report(opened.account(), folder.resolve().name, {"Request": asked})
-    path = folder / "report.html" if out is None else out
+    path = out or folder / "report.html"
     try:
         path.write_text(made.html, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
