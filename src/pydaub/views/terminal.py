@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pydaub.runs.result import Result
     from pydaub.views.summary import Cell
 
-TEXT: Final = {"column", "kind", "learner", "description", "standing", "strategy", "selected"}  # columns
+TEXT: Final = {"column", "kind", "learner", "description", "standing", "strategy", "selected"}  # columns of text
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
