@@ -345,8 +345,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         outcomes = [step.outcome for step in steps]
         valid = np.array([getattr(each, "valid_score", np.nan) for each in outcomes])
         sizes = np.array([step.allocation.size for step in steps])
-        order = np.nan_to_num(valid, nan=-np.inf)  # failures come last
-        rank = [1 + int(np.sum((sizes == size) & (order > score))) for size, score in zip(sizes, order, strict=True)]
+        rank = pd.Series(valid).groupby(sizes).rank("min", ascending=False, na_option="bottom")  # failures come last
         parameters = {name: self._parameters(learner) for name, learner in learners.items()}
         failures = [f"{each.kind}: {each.message}" if isinstance(each, Failure) else "" for each in outcomes]
         return {
@@ -355,7 +354,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             "params": [parameters[step.allocation.learner] for step in steps],
             "mean_train_score": np.array([getattr(each, "train_score", np.nan) for each in outcomes]),
             "mean_test_score": valid,
-            "rank_test_score": np.array(rank, dtype=np.int32),
+            "rank_test_score": rank.to_numpy(np.int32),
             "seconds": np.array([each.seconds for each in outcomes]),
             "bound": np.array([np.nan if step.bound is None else step.bound for step in steps]),
             "metrics": [dict(getattr(each, "metrics", {})) for each in outcomes],
@@ -386,7 +385,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         """Let scikit-learn check the metadata requests; return whether routing is enabled."""
         if not get_config()["enable_metadata_routing"]:
             return False
-        given = {"sample_weight": weights, "groups": None if self.cv is None else groups}  # without it they only divide
+        # Without `cv`, groups only divide the rows: nothing else needs them.
+        given = {"sample_weight": weights, "groups": None if self.cv is None else groups}
         if given := {name: value for name, value in given.items() if value is not None}:
             process_routing(self, "fit", **given)
         return True

@@ -53,19 +53,7 @@ GAMMA = (math.sqrt(5) - 1) / 2  # Theorem 4: the largest gamma with gamma^2 <= 1
 
 @dataclass(frozen=True)
 class Problem:
-    """The selection problem of Definition 3.
-
-    Parameters
-    ----------
-    f
-        Accuracy function of each learner, by name.
-    c
-        Cost function of each learner, by name.
-    N
-        Number of all training rows.
-    delta
-        Tolerated loss, greater than 0 and at most 1.
-    """
+    """The selection problem of Definition 3: f and c of each learner, by name; delta is above 0 and at most 1."""
 
     f: Mapping[str, Accuracy]
     c: Mapping[str, Cost]
@@ -100,14 +88,7 @@ class Problem:
     def conditions(self, S: Iterable[Allocation], selected: str, d: float) -> Conditions:
         """Check an allocation sequence and the learner it selected against the four conditions of Definition 3.
 
-        Parameters
-        ----------
-        S
-            The allocation sequence.
-        selected
-            The selected learner.
-        d
-            Allowed cost of the selected learner, relative to training it once at N.
+        d is the allowed cost of the selected learner, relative to training it once at N.
         """
         S = tuple(S)
         own_cost = self.cost(allocation for allocation in S if allocation.learner == selected)
@@ -193,18 +174,9 @@ def daub_star(
     bound: UpperBound | None = None,
     f_T: Mapping[str, Accuracy] | None = None,
 ) -> Trace:
-    """Run DAUB*: the strategy `Daub` on exact curves.
+    """Run DAUB*: the strategy `Daub` on the exact curves of each learner, by name.
 
-    Parameters
-    ----------
-    f
-        Accuracy function of each learner, by name.
-    schedule
-        The sizes to allocate.
-    bound
-        The bound that decides; `DifferenceBound(f)` by default.
-    f_T
-        Training accuracy of each learner, by name; 1 everywhere by default.
+    The bound that decides is `DifferenceBound(f)` by default, and f_T is 1 everywhere.
     """
     strategy = Daub(f, schedule, bound or DifferenceBound(f, train_cap=f_T is not None))
     S = []
@@ -296,16 +268,7 @@ def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
 
     Up to gamma n^Delta rows both follow f(n) = c Delta (1 - 1/n), whose n^Delta is the given one. From there on `flat`
     gains nothing, while `rising` goes on as steeply as diminishing returns allow up to n^Delta and then gains Delta / N
-    per row.
-
-    Parameters
-    ----------
-    N
-        Number of all training rows.
-    delta
-        Difference at N. It must be small enough for accuracies of at most 1.
-    n_delta
-        The n^Delta of the common part, at least 4 and less than N.
+    per row. n_delta must be at least 4 and less than N, and delta small enough for accuracies of at most 1.
     """
     _check_delta(delta)
     if not 4 <= whole(n_delta, "n_delta") < whole(N, "N"):  # noqa: PLR2004  # below 4, there is no slope at gamma n^Delta
