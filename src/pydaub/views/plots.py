@@ -105,27 +105,32 @@ def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -
     unknown = [repr(each) for each in formats if each not in FORMATS]
     if unknown or not formats:
         raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {', '.join(unknown) or 'none'}.")
-    told = learners(account)
-    measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
-    if not measured:
+    told, made = learners(account), []
+    if not any(one["points"] for one in told.values()):
         raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
+    for end in formats:  # drawn anew for each: saving a figure moves its layout a little
+        for name, figure in _figures(told, account.full_size).items():
+            made.append(_saved(figure, folder / f"{name}.{end}"))
+    return made
+
+
+def _figures(told: Mapping[str, Mapping[str, Any]], full_size: int) -> dict[str, Figure]:
+    measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
     last = {name: points[-1][1] for name, points in measured.items()}
     labels = {name: f"{_short(name)} {last[name]:.3f}" for name in sorted(last, key=lambda name: -last[name])}
     labels |= {name: f"{_short(name)} (none)" for name in told if name not in measured}
-    figure_1, figure_2 = _figure((7.5, 4.5)), _figure((max(6.0, 1.5 + 0.18 * len(told)), 4.8))
-    curves_of_leaders(figure_1.subplots(), measured, list(measured), "Learning curves")
+    leading, allocated = _figure((7.5, 4.5)), _figure((max(6.0, 1.5 + 0.18 * len(told)), 4.8))
+    curves_of_leaders(leading.subplots(), measured, list(measured), "Learning curves")
     rows_allocated(
-        figure_2.subplots(),
+        allocated.subplots(),
         {name: one["rows"] for name, one in told.items()},
         labels,
         "Rows, best last score first",
         selected=next((name for name, one in told.items() if one["standing"] == "selected"), None),
         failed={name for name, one in told.items() if one["standing"] == "failed"},
     )
-    curves = _all_curves([told[name] for name in list(measured)[:MOST_CURVES]], account.full_size)
-    folder.mkdir(parents=True, exist_ok=True)
-    figures = {"figure1": figure_1, "figure2": figure_2, "curves": curves}
-    return [_saved(figure, folder / f"{name}.{end}") for end in formats for name, figure in figures.items()]
+    curves = _all_curves([told[name] for name in list(measured)[:MOST_CURVES]], full_size)
+    return {"figure1": leading, "figure2": allocated, "curves": curves}
 
 
 def _all_curves(learners: Sequence[Mapping[str, Any]], full_size: int) -> Figure:
@@ -207,6 +212,7 @@ def _figure(size: tuple[float, float]) -> Figure:
 def _saved(figure: Figure, path: Path) -> Path:
     from matplotlib import rc_context  # noqa: PLC0415  # as above
 
+    path.parent.mkdir(parents=True, exist_ok=True)
     # No dates and no random ids: the same run gives the same file.
     no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with rc_context({"svg.hashsalt": "pydaub"}):
