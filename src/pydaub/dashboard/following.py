@@ -42,15 +42,13 @@ class Following:
 
     def look(self) -> bool:
         """Read what is new in the journal; return whether anything changed."""
-        before = (self.unreadable, self._held)
+        before, content = (self.unreadable, self._held), b""
         try:
             content = self._unread()
             self.unreadable = ""
         except FileNotFoundError:
-            content = b""
             self.unreadable = "The journal is gone." if self._read else ""  # or the run has not begun yet
         except OSError as error:
-            content = b""
             self.unreadable = f"{self.path.name} cannot be read: {error.strerror}."
         self._held = is_held(self.path)
         if content and not self.trouble:

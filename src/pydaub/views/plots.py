@@ -139,17 +139,14 @@ def _all_curves(learners: Sequence[Mapping[str, Any]], full_size: int) -> Figure
     down = -(-len(learners) // across)
     figure = _figure((2.3 * across, 1.8 * down + 0.5))
     first = min(point[0] for one in learners for point in one["points"])
-    ticks = [
-        first,
-        *([middle] if first < (middle := int(round(math.sqrt(first * full_size), -2))) < full_size else []),
-        full_size,
-    ]
+    middle = int(round(math.sqrt(first * full_size), -2))
+    ticks = [first, middle, full_size] if first < middle < full_size else [first, full_size]
     low = _floor([point[2] for one in learners for point in one["points"]])
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    for axes, one in zip(grid.flat, learners, strict=False):
-        sizes = [point[0] for point in one["points"]]
-        axes.plot(sizes, [point[1] for point in one["points"]], ":", color="tab:orange", label="training")
-        axes.plot(sizes, [point[2] for point in one["points"]], color="tab:blue", label="validation")
+    for place, (axes, one) in enumerate(zip(grid.flat, learners, strict=False)):
+        sizes, train, valid, _ = zip(*one["points"], strict=True)
+        axes.plot(sizes, train, ":", color="tab:orange", label="training")
+        axes.plot(sizes, valid, color="tab:blue", label="validation")
         axes.plot(
             sizes, one["corrected"], "o", color="tab:blue", markerfacecolor="white", markersize=3, label="corrected"
         )
@@ -159,15 +156,12 @@ def _all_curves(learners: Sequence[Mapping[str, Any]], full_size: int) -> Figure
         axes.set_title(_literal(f"{_short(one['learner'])} ({one['standing']})"), fontsize=7)
         axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
         axes.minorticks_off()
-        axes.tick_params(labelsize=6)
+        axes.tick_params(labelsize=6, labelbottom=place + across >= len(learners))  # for the last of its column
         axes.grid(alpha=0.3)
-    for place, axes in enumerate(grid.flat):
-        if place >= len(learners):
-            axes.set_axis_off()
-        elif place + across >= len(learners):  # the last of its column
-            axes.tick_params(labelbottom=True)
-        if place < len(learners) and (last := learners[place]["points"][-1][2]) < low:
-            axes.text(0.5, 0.08, f"below: {last:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
+        if valid[-1] < low:
+            axes.text(0.5, 0.08, f"below: {valid[-1]:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
+    for axes in grid.flat[len(learners) :]:
+        axes.set_axis_off()
     grid.flat[0].set_ylim(bottom=low)  # shared by all
     figure.supxlabel("training rows", fontsize=8)
     figure.supylabel("score", fontsize=8)
