@@ -25,7 +25,6 @@ from playwright.sync_api import sync_playwright
 from pydaub import Allocation, Elimination, Journal, Measurement, Schedule, Table, TableEngine, run
 from pydaub.dashboard.serving import serve
 from pydaub.records import Scores
-from pydaub.runs.steering import Mailbox
 
 LATE = 100  # outcomes that arrive while the page is open
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -64,7 +63,7 @@ def main() -> None:
         late = [place for place, line in enumerate(lines) if b'"evaluated"' in line][-LATE]
         journal = folder / "journal.jsonl"
         journal.write_bytes(b"".join(lines[:late]))
-        address = _served(folder, journal)
+        address = _served(folder)
         with sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=arguments.chromium, args=FLAGS)
             tab = browser.new_page(viewport={"width": 1300, "height": 1000})
@@ -96,14 +95,11 @@ def main() -> None:
     )
 
 
-def _served(folder: Path, journal: Path) -> str:
+def _served(folder: Path) -> str:
     """Start the server of the page in a thread and return its address, which it prints to standard error."""
     printed, before = StringIO(), sys.stderr
     sys.stderr = printed
-    arguments = {"browse": False}
-    threading.Thread(
-        target=serve, args=(folder, journal, Mailbox(folder / "steering")), kwargs=arguments, daemon=True
-    ).start()
+    threading.Thread(target=serve, args=(folder,), kwargs={"browse": False}, daemon=True).start()
     while "http" not in printed.getvalue():
         time.sleep(0.01)
     sys.stderr = before

@@ -6,6 +6,7 @@ import sys
 import warnings
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
 from inspect import isclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
-from pydaub.records import VALIDATION_FRACTION, Evaluated, Event, Failure, Measurement
+from pydaub.records import VALIDATION_FRACTION, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
 from pydaub.views.summary import event_line
@@ -62,14 +63,15 @@ def _delegated(name: str, description: str) -> Any:
     """Return a method that delegates to the selected learner and exists only if the learner has it."""
 
     def method(self: DaubSearch, X: Any) -> Any:
-        rows = X if name == "inverse_transform" else self._rows(X)  # our own
         check_is_fitted(self)
+        rows = X if name == "inverse_transform" else self._checked(X, reset=False)
         return getattr(self.best_estimator_, name)(rows)
 
     method.__name__, method.__doc__ = name, description
     return available_if(_fitted_has(name))(method)
 
 
+@dataclass(eq=False, repr=False)
 class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     """Find the learner that is best on all rows, and use it as an estimator.
 
@@ -89,6 +91,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         Which strategy decides who gets data next: "frugal", "daub", "full", "subset", "elimination" or "halving".
     delta
         With "frugal": loss of score that is tolerated to save time. None stands for 0.01.
+    hedge
+        With "frugal": share of the time for learners that promise nothing but cost little. None stands for 0.03.
     bound
         With "daub" and "elimination": "slope" or "line", how scores are extended to all rows. None stands for "slope".
     train_bound
@@ -129,26 +133,20 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     Attributes
     ----------
-    best_estimator_
-        The selected learner, fitted.
-    best_learner_
-        Its name.
+    best_estimator_, best_learner_
+        The selected learner, fitted, and its name.
     best_params_
         Its combination of `param_grid`, or its name.
     best_score_, best_size_
         Its score on the validation rows, and the number of rows it was trained on for that.
     cv_results_
         Arrays with an entry for each allocation. Ranks are among equal sizes only.
-    allocations_
-        The allocations with their outcomes, in order.
-    certificate_
-        What may be claimed of the choice.
-    result_
-        The result of the run.
+    allocations_, failures_
+        The allocations with their outcomes, in order; the learners that failed, and why.
+    result_, certificate_
+        The result of the run, and what may be claimed of the choice.
     report_
         The page of the run, which a notebook displays.
-    failures_
-        The learners that failed, and why.
     schedule_note_
         Why the sizes differ from the paper's, or None.
     scorer_
@@ -169,62 +167,34 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     'bayes'
     """
 
-    def __init__(  # noqa: PLR0913  # an estimator may have many
-        self,
-        learners: Any = "sklearn",
-        *,
-        param_grid: Any = None,
-        n_iter: int = 10,
-        task: str | None = None,
-        strategy: str = DEFAULT,
-        delta: float | None = None,
-        bound: str | None = None,
-        train_bound: bool | None = None,
-        non_increasing_bound: bool | None = None,
-        first_size: int | None = None,
-        ratio: float | str | None = None,
-        sizes: Any = None,
-        scoring: Any = None,
-        cv: Any = None,
-        validation_fraction: float = VALIDATION_FRACTION,
-        refit: bool = True,
-        reuse: bool = True,
-        n_jobs: int | None = None,
-        time_limit: float | None = None,
-        learner_timeout: float | None = None,
-        learner_memory: int | None = None,
-        engine: str | None = None,
-        address: str | None = None,
-        folder: str | Path | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.learners = learners
-        self.param_grid = param_grid
-        self.n_iter = n_iter
-        self.task = task
-        self.strategy = strategy
-        self.delta = delta
-        self.bound = bound
-        self.train_bound = train_bound
-        self.non_increasing_bound = non_increasing_bound
-        self.first_size = first_size
-        self.ratio = ratio
-        self.sizes = sizes
-        self.scoring = scoring
-        self.cv = cv
-        self.validation_fraction = validation_fraction
-        self.refit = refit
-        self.reuse = reuse
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.learner_timeout = learner_timeout
-        self.learner_memory = learner_memory
-        self.engine = engine
-        self.address = address
-        self.folder = folder
-        self.random_state = random_state
-        self.verbose = verbose
+    learners: Any = "sklearn"
+    _: KW_ONLY
+    param_grid: Any = None
+    n_iter: int = 10
+    task: str | None = None
+    strategy: str = DEFAULT
+    delta: float | None = None
+    hedge: float | None = None
+    bound: str | None = None
+    train_bound: bool | None = None
+    non_increasing_bound: bool | None = None
+    first_size: int | None = None
+    ratio: float | str | None = None
+    sizes: Any = None
+    scoring: Any = None
+    cv: Any = None
+    validation_fraction: float = VALIDATION_FRACTION
+    refit: bool = True
+    reuse: bool = True
+    n_jobs: int | None = None
+    time_limit: float | None = None
+    learner_timeout: float | None = None
+    learner_memory: int | None = None
+    engine: str | None = None
+    address: str | None = None
+    folder: str | Path | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any = None, *, X_val: Any = None, y_val: Any = None, **params: Any) -> DaubSearch:
         """Search, and fit the selected learner.
@@ -272,8 +242,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             columns=not own,
         )
         learners = self._portfolio(data, seed)
-        selection = self._selected(data, learners, seed, routed=own and self._routes(weights, groups))
-        self._take(selection, data)
+        self._take(self._selected(data, learners, seed, routed=own and self._routes(weights, groups)), data)
         return self
 
     def _seed(self) -> int:
@@ -351,19 +320,14 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _scoring(self, data: Prepared) -> Any:
         check_scoring(self.scoring)
-        portfolio_by_name = isinstance(self.learners, str)
-        return default_scoring(data) if self.scoring is None and portfolio_by_name else self.scoring
+        return default_scoring(data) if self.scoring is None and isinstance(self.learners, str) else self.scoring
 
     def _take(self, selection: Selection, data: Prepared) -> None:
         result = selection.result
         self.result_, self.certificate_ = result, selection.certificate
         self.report_ = Report(selection.account, type(self).__name__)
-        self.best_estimator_ = selection.fitted
-        self.best_learner_, self.best_size_, self.best_score_ = (
-            result.selected,
-            result.selected_size,
-            result.valid_score,
-        )
+        self.best_estimator_, self.best_learner_ = selection.fitted, result.selected
+        self.best_size_, self.best_score_ = result.selected_size, result.valid_score
         self.failures_, self.allocations_ = dict(result.failures), list(result.steps)
         self.scorer_ = check_scorer(self.best_estimator_, scoring=self._scoring(data))
         self.best_params_ = self._parameters(selection.learners[result.selected or ""])
@@ -381,28 +345,23 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _results(self, steps: tuple[Step, ...], learners: Mapping[str, Learner]) -> dict[str, Any]:
         """Return arrays with an entry for each allocation; ranks are among equal sizes only."""
-        valid = np.array([_score(step, "valid_score") for step in steps])
+        outcomes = [step.outcome for step in steps]
+        valid = np.array([getattr(each, "valid_score", np.nan) for each in outcomes])
         sizes = np.array([step.allocation.size for step in steps])
-        order = np.nan_to_num(valid, nan=-np.inf)  # failures come last
-        rank = [1 + int(np.sum((sizes == size) & (order > score))) for size, score in zip(sizes, order, strict=True)]
+        rank = pd.Series(valid).groupby(sizes).rank("min", ascending=False, na_option="bottom")  # failures come last
         parameters = {name: self._parameters(learner) for name, learner in learners.items()}
+        failures = [f"{each.kind}: {each.message}" if isinstance(each, Failure) else "" for each in outcomes]
         return {
             "learner": np.array([step.allocation.learner for step in steps], dtype=object),
             "size": sizes,
             "params": [parameters[step.allocation.learner] for step in steps],
-            "mean_train_score": np.array([_score(step, "train_score") for step in steps]),
+            "mean_train_score": np.array([getattr(each, "train_score", np.nan) for each in outcomes]),
             "mean_test_score": valid,
-            "rank_test_score": np.array(rank, dtype=np.int32),
-            "seconds": np.array([step.outcome.seconds for step in steps]),
+            "rank_test_score": rank.to_numpy(np.int32),
+            "seconds": np.array([each.seconds for each in outcomes]),
             "bound": np.array([np.nan if step.bound is None else step.bound for step in steps]),
-            "metrics": [dict(getattr(step.outcome, "metrics", {})) for step in steps],
-            "failure": np.array(
-                [
-                    f"{step.outcome.kind}: {step.outcome.message}" if isinstance(step.outcome, Failure) else ""
-                    for step in steps
-                ],
-                dtype=object,
-            ),
+            "metrics": [dict(getattr(each, "metrics", {})) for each in outcomes],
+            "failure": np.array(failures, dtype=object),
         }
 
     def _estimators(self) -> list[Any]:
@@ -421,19 +380,17 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if self.task is not None:
             return self.task
         estimators = self._estimators()
-        if estimators and all(is_regressor(estimator) for estimator in estimators):
+        if estimators and all(map(is_regressor, estimators)):
             return "regression"
-        return "classification" if estimators and all(is_classifier(estimator) for estimator in estimators) else None
+        return "classification" if estimators and all(map(is_classifier, estimators)) else None
 
     def _routes(self, weights: Any, groups: Any) -> bool:
         """Let scikit-learn check the metadata requests; return whether routing is enabled."""
-        given = {"sample_weight": weights, "groups": groups}
-        given = {name: value for name, value in given.items() if value is not None}
         if not get_config()["enable_metadata_routing"]:
             return False
-        if self.cv is None:
-            given.pop("groups", None)  # they divide the rows; nothing else needs them
-        if given:
+        # Without `cv`, groups only divide the rows: nothing else needs them.
+        given = {"sample_weight": weights, "groups": None if self.cv is None else groups}
+        if given := {name: value for name, value in given.items() if value is not None}:
             process_routing(self, "fit", **given)
         return True
 
@@ -456,29 +413,20 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         tags.non_deterministic = self.strategy == "frugal"  # it weighs measured times, which vary
         estimators = [self.best_estimator_] if hasattr(self, "best_estimator_") else self._estimators()
-        if not estimators:
-            tags.estimator_type = (
-                "regressor" if self.task == "regression" else "classifier"
-            )  # the best guess before `fit`
-        else:
-            first = get_tags(estimators[0])
-            tags.estimator_type = first.estimator_type
-            tags.classifier_tags, tags.regressor_tags = deepcopy(first.classifier_tags), deepcopy(first.regressor_tags)
-            every = [get_tags(estimator).input_tags for estimator in estimators]
-            tags.input_tags.sparse = all(each.sparse for each in every)
-            tags.input_tags.allow_nan = any(
-                each.allow_nan for each in every
-            )  # learners that do not allow it fail, and others remain
+        if not estimators:  # the best guess before `fit`
+            tags.estimator_type = "regressor" if self.task == "regression" else "classifier"
+            return tags
+        every = [get_tags(estimator) for estimator in estimators]
+        tags.estimator_type = every[0].estimator_type
+        tags.classifier_tags, tags.regressor_tags = deepcopy((every[0].classifier_tags, every[0].regressor_tags))
+        tags.input_tags.sparse = all(each.input_tags.sparse for each in every)
+        tags.input_tags.allow_nan = any(each.input_tags.allow_nan for each in every)  # the others fail
         return tags
 
     def score(self, X: Any, y: Any, **params: Any) -> float:
         """Return the selected learner's score on the given rows, by the scorer of the search."""
         check_is_fitted(self)
-        return float(self.scorer_(self.best_estimator_, self._rows(X), y, **params))
-
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._checked(X, reset=False)
+        return float(self.scorer_(self.best_estimator_, self._checked(X, reset=False), y, **params))
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Validate the rows and keep their kind; a frame may hold anything."""
@@ -503,10 +451,6 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     decision_function = _delegated("decision_function", "Return the selected learner's decision function.")
     transform = _delegated("transform", "Transform the rows with the selected learner.")
     inverse_transform = _delegated("inverse_transform", "Invert `transform` with the selected learner.")
-
-
-def _score(step: Step, name: str) -> float:
-    return float(getattr(step.outcome, name)) if isinstance(step.outcome, Measurement) else float("nan")
 
 
 def _printed(event: Event, _: Account) -> None:

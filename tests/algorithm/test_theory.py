@@ -192,7 +192,7 @@ def test_lemma_1_and_theorem_1_for_any_valid_bound(data: st.DataObject) -> None:
     """The same for any bounds u_i that are valid and non-increasing."""
     world = data.draw(worlds())
     u = {j: data.draw(valid_bound(f, world.N)) for j, f in world.problem.f.items()}
-    trace = theory.daub_star(world.problem.f, world.schedule, theory.BlackBox(u))
+    trace = theory.daub_star(world.problem.f, world.schedule, lambda curve, _: u[curve.learner](curve.sizes[-1]))
     for j in world.past_bootstrap(trace):
         n_star = theory.n_star(u[j], world.problem.f_star, world.N)
         assert trace.of(j)[-1] < theory.lemma_1_step(world.r, n_star)

@@ -23,7 +23,7 @@ from cli.commands import (
     written,
 )
 from pydaub import STRATEGIES
-from pydaub.cli.compare import compare
+from pydaub.cli.running import compare
 
 KEYS = {
     "strategy", "sizes", "selected", "selected_size", "valid_score", "metrics", "stopped", "full_size",

@@ -107,7 +107,7 @@ def test_on_journals_of_real_runs_all_views_agree(path: Path, tmp_path: Path) ->
                 account = following.account
                 assert account is not None
                 check(account)
-                head = following.changes(0)["header"]
+                head = following.changes()["header"]
                 assert head["state"] == account.state
     assert account is not None
     assert account.state == "finished"

@@ -11,7 +11,7 @@ from dashboard.pages import needs_dashboard
 from pydaub.dashboard.following import Following
 from pydaub.runs.account import Account
 from pydaub.runs.journal import read
-from pydaub.views.story import decisions, learners
+from pydaub.views.story import learners, story
 
 pytestmark = needs_dashboard
 
@@ -32,14 +32,14 @@ def test_changes_add_up_to_the_whole_whatever_the_pieces(journal: bytes, tmp_pat
         for start in range(0, len(journal), 97):
             file.write(journal[start : start + 97])
             assert following.look()
-            changes = following.changes(seen)
+            changes = following.changes()
             seen += len(changes["decisions"])
             found |= {learner["learner"]: learner for learner in changes["learners"]}
     assert not following.look()
     whole = Account.of(read(path))
     assert found == learners(whole)
-    assert seen == following.log_length == len(whole.decisions)
-    assert following.snapshot()["decisions"] == decisions(whole)
+    assert seen == len(whole.decisions)
+    assert following.snapshot()["decisions"] == story(whole)["decisions"]
     assert not following.trouble
 
 

@@ -46,7 +46,7 @@ from pydaub import (
 )
 from pydaub.records import Event, Stopped
 from pydaub.views.summary import counted
-from pydaub.views.terminal import Display, plain, print_columns, print_learners, print_run
+from pydaub.views.terminal import Display, plain, print_run, print_table
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|38|48|9[0-7])\b[0-9;]*m")
@@ -270,8 +270,9 @@ def test_a_narrow_terminal_eats_no_name(width: int) -> None:
 
 def test_names_in_lists_are_no_markup() -> None:
     out = Console(file=StringIO(), width=160)
-    print_columns(out, [(HOSTILE, "numeric", 1234, 5678), ("[b]", "text", 0, None)])
-    print_learners(out, [(HOSTILE, "[i]what[/i] :smile:")])
+    columns = ("column", "kind", "missing", "distinct")
+    print_table(out, columns, [(HOSTILE, "numeric", 1234, 5678), ("[b]", "text", 0, None)])
+    print_table(out, ("learner", "description"), [(HOSTILE, "[i]what[/i] :smile:")])
     assert isinstance(out.file, StringIO)
     text = out.file.getvalue()
     assert text.count(SHOWN) == 2

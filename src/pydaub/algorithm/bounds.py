@@ -18,11 +18,11 @@ class UpperBound(Protocol):
     """Interface of a bound: how good could a learner be at the full size, given its curve so far?
 
     This is `UpdateBound` in Algorithm 1 and u_i in the theory. Any callable with this signature is a bound. It must be
-    pure: the same curve and full size always give the same bound. It is called with curves of at least one point.
+    pure: the same curve and full size always give the same bound.
     """
 
     def __call__(self, curve: Curve, full_size: int, /) -> float:
-        """Return the bound.
+        """Return the bound on the validation score at the full size; may be infinite, must not be nan.
 
         Parameters
         ----------
@@ -30,11 +30,6 @@ class UpperBound(Protocol):
             Learning curve of one learner, with at least one point.
         full_size
             Number of all training rows, the paper's N.
-
-        Returns
-        -------
-        float
-            The bound on the validation score at the full size; may be infinite, must not be nan.
         """
 
 
@@ -53,11 +48,6 @@ class SlopeBound:
         last two points, which is a strict upper bound for scores without noise.
     train_cap
         Whether the training score at the last size caps the bound. `train_cap=False` is the paper's variant "no f^T".
-
-    Raises
-    ------
-    InputError
-        If `points` is not a whole number of at least 2.
 
     Examples
     --------
@@ -98,11 +88,6 @@ class DifferenceBound:
     train_cap
         Whether the training score at the last size caps the bound.
 
-    Raises
-    ------
-    InputError
-        If `step` is not a whole number of at least 1.
-
     Examples
     --------
     >>> from pydaub import Curve, Measurement
@@ -137,11 +122,6 @@ class NonIncreasing:
     points
         Number of points from which on values count. The default is the number of bootstrap sizes, since a strategy that
         bootstraps does not compute a bound before.
-
-    Raises
-    ------
-    InputError
-        If `bound` cannot be called, or `points` is not a whole number of at least 1.
 
     Examples
     --------

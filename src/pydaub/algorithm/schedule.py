@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from pydaub.errors import InputError
-from pydaub.records import parsed, whole
+from pydaub.records import from_one, parsed, whole
 
 # The eleven sizes of the paper's experiments: "coarsely" geometric with b = 500 and r = 1.5, rounded by hand.
 PAPER_SIZES: Final = (500, 1000, 1500, 2500, 4000, 5000, 7500, 11500, 17500, 25500, 38500)
@@ -31,11 +31,6 @@ class Schedule:
     ----------
     sizes
         Numbers of rows, each at least 1.
-
-    Raises
-    ------
-    InputError
-        If there are no sizes, or they are not whole numbers that strictly increase from 1 or more.
 
     Examples
     --------
@@ -76,19 +71,9 @@ class Schedule:
             The paper's r, greater than 1: a number, a `Fraction`, or text such as "1.5" or "3/2". It is taken as the
             decimal that was written and computed with exactly: 1.1 times 10 is 11, and not the 12 that rounding up the
             binary 1.1 would give.
-
-        Raises
-        ------
-        InputError
-            If an argument is out of range. The message names the largest `first_size` that works.
         """
-        full_size = whole(full_size, "full_size")
-        first_size = whole(first_size, "first_size")
+        full_size, first_size = from_one(full_size, "full_size"), from_one(first_size, "first_size")
         r = exact(ratio)
-        if full_size < 1:
-            raise InputError(f"`full_size` must be at least 1, got {full_size}.")
-        if first_size < 1:
-            raise InputError(f"`first_size` must be at least 1, got {first_size}.")
         if first_size * r * r > full_size:  # Alg. 1, Params
             raise InputError(_too_large(full_size, first_size, ratio, r))
         sizes = [first_size]
@@ -111,15 +96,8 @@ class Schedule:
             Number of all training rows.
         sizes
             Strictly increasing sizes; by default those of the paper's experiments.
-
-        Raises
-        ------
-        InputError
-            If the full size is less than 1, or the sizes do not strictly increase from 1 or more.
         """
-        full_size = whole(full_size, "full_size")
-        if full_size < 1:
-            raise InputError(f"`full_size` must be at least 1, got {full_size}.")
+        full_size = from_one(full_size, "full_size")
         checked = cls(sizes).sizes  # type: ignore[arg-type]  # converted to a tuple there
         return cls((*(size for size in checked if size < full_size), full_size))
 

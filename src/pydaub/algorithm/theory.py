@@ -42,7 +42,7 @@ from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.schedule import Ratio, Schedule, exact
 from pydaub.algorithm.strategies.daub import Daub
 from pydaub.errors import InputError
-from pydaub.records import Allocation, Measurement, whole
+from pydaub.records import Allocation, Measurement, from_one, whole
 
 Accuracy: TypeAlias = Callable[[int], float]
 Cost: TypeAlias = Callable[[float], float]
@@ -53,24 +53,7 @@ GAMMA = (math.sqrt(5) - 1) / 2  # Theorem 4: the largest gamma with gamma^2 <= 1
 
 @dataclass(frozen=True)
 class Problem:
-    """The selection problem of Definition 3.
-
-    Parameters
-    ----------
-    f
-        Accuracy function of each learner, by name.
-    c
-        Cost function of each learner, by name.
-    N
-        Number of all training rows.
-    delta
-        Tolerated loss, greater than 0 and at most 1.
-
-    Raises
-    ------
-    InputError
-        If `f` and `c` do not name the same learners, or `N` or `delta` is out of range.
-    """
+    """The selection problem of Definition 3: f and c of each learner, by name; delta is above 0 and at most 1."""
 
     f: Mapping[str, Accuracy]
     c: Mapping[str, Cost]
@@ -80,7 +63,7 @@ class Problem:
     def __post_init__(self) -> None:
         if not self.f or set(self.f) != set(self.c):
             raise InputError("`f` and `c` must name the same learners, at least one.")
-        _check_rows(self.N)
+        from_one(self.N, "N")
         _check_delta(self.delta)
 
     @property
@@ -105,14 +88,7 @@ class Problem:
     def conditions(self, S: Iterable[Allocation], selected: str, d: float) -> Conditions:
         """Check an allocation sequence and the learner it selected against the four conditions of Definition 3.
 
-        Parameters
-        ----------
-        S
-            The allocation sequence.
-        selected
-            The selected learner.
-        d
-            Allowed cost of the selected learner, relative to training it once at N.
+        d is the allowed cost of the selected learner, relative to training it once at N.
         """
         S = tuple(S)
         own_cost = self.cost(allocation for allocation in S if allocation.learner == selected)
@@ -135,25 +111,25 @@ class Conditions(NamedTuple):
 
 def is_cost(c: Cost, N: int) -> bool:
     """Return whether c(n) >= n and the cost grows at least linearly: c(m)/m >= c(n)/n for m > n."""
-    _check_rows(N)
+    from_one(N, "N")
     return c(1) >= 1 and all(c(n + 1) * n >= c(n) * (n + 1) for n in range(1, N))
 
 
 def is_valid_bound(u: Bound, f: Accuracy, N: int) -> bool:
     """Return whether u never falls below f(N) (Definition 4)."""
-    _check_rows(N)
+    from_one(N, "N")
     return all(u(n) >= f(N) for n in range(1, N + 1))
 
 
 def n_star(u: Bound, f_star: float, N: int) -> int:
     """Return n*, the smallest n at which u alone shows that the learner is not the best: u(n) < f* (Definition 5)."""
-    _check_rows(N)
+    from_one(N, "N")
     return N if u(N) >= f_star else next(n for n in range(1, N + 1) if u(n) < f_star)
 
 
 def is_well_behaved(f: Accuracy, N: int) -> bool:
     """Return whether f lies in [0, 1], never falls, and has diminishing returns (Definition 6)."""
-    _check_rows(N)
+    from_one(N, "N")
     scores = [f(n) for n in range(1, N + 1)]
     gains = [later - earlier for earlier, later in pairwise(scores)]
     return (
@@ -167,7 +143,7 @@ def is_well_behaved(f: Accuracy, N: int) -> bool:
 def n_delta(f: Accuracy, N: int, delta: float, s: int = 1) -> int:
     """Return n^Delta, the smallest n at which f gains at most Delta / N per row (Definition 7)."""
     _check_delta(delta)
-    _check_rows(N)
+    from_one(N, "N")
     return next((n for n in range(1, N) if one_sided_difference(f, n, s) * N <= delta), N)
 
 
@@ -179,23 +155,6 @@ def difference_bound(f: Accuracy, N: int, s: int = 1, f_T: Accuracy | None = Non
         return bound(Curve("i", (n,), (_exact_measurement(f, f_T, n),)), N)
 
     return ub
-
-
-@dataclass(frozen=True)
-class BlackBox:
-    """An `UpperBound` from given functions of n, "ignoring how it is computed".
-
-    Parameters
-    ----------
-    u
-        Bound function of each learner, by name.
-    """
-
-    u: Mapping[str, Bound]
-
-    def __call__(self, curve: Curve, full_size: int) -> float:  # noqa: ARG002  # u_i knows its N
-        """Return u_i at the curve's last size."""
-        return self.u[curve.learner](curve.sizes[-1])
 
 
 class Trace(NamedTuple):
@@ -215,23 +174,9 @@ def daub_star(
     bound: UpperBound | None = None,
     f_T: Mapping[str, Accuracy] | None = None,
 ) -> Trace:
-    """Run DAUB*: the strategy `Daub` on exact curves.
+    """Run DAUB*: the strategy `Daub` on the exact curves of each learner, by name.
 
-    Parameters
-    ----------
-    f
-        Accuracy function of each learner, by name.
-    schedule
-        The sizes to allocate.
-    bound
-        The bound that decides; `DifferenceBound(f)` by default.
-    f_T
-        Training accuracy of each learner, by name; 1 everywhere by default.
-
-    Returns
-    -------
-    Trace
-        The allocation sequence and the selected learner.
+    The bound that decides is `DifferenceBound(f)` by default, and f_T is 1 everywhere.
     """
     strategy = Daub(f, schedule, bound or DifferenceBound(f, train_cap=f_T is not None))
     S = []
@@ -323,26 +268,7 @@ def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
 
     Up to gamma n^Delta rows both follow f(n) = c Delta (1 - 1/n), whose n^Delta is the given one. From there on `flat`
     gains nothing, while `rising` goes on as steeply as diminishing returns allow up to n^Delta and then gains Delta / N
-    per row.
-
-    Parameters
-    ----------
-    N
-        Number of all training rows.
-    delta
-        Difference at N. It must be small enough for accuracies of at most 1.
-    n_delta
-        The n^Delta of the common part, at least 4 and less than N.
-
-    Returns
-    -------
-    Pair
-        The two curves, which return fractions, and the number of rows up to which they agree.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range. The message names the largest `delta` that works.
+    per row. n_delta must be at least 4 and less than N, and delta small enough for accuracies of at most 1.
     """
     _check_delta(delta)
     if not 4 <= whole(n_delta, "n_delta") < whole(N, "N"):  # noqa: PLR2004  # below 4, there is no slope at gamma n^Delta
@@ -370,11 +296,6 @@ def adversarial_pair(N: int, delta: float, n_delta: int) -> Pair:
 
 def _r(ratio: Ratio) -> float:
     return exact(ratio)  # type: ignore[return-value]  # a Fraction supports the same arithmetic as a float
-
-
-def _check_rows(N: int) -> None:
-    if whole(N, "N") < 1:
-        raise InputError(f"`N` must be at least 1, got {N}.")
 
 
 def _check_delta(delta: object) -> None:

@@ -52,11 +52,7 @@ def complain(message: str) -> None:
 
 def leave_on_termination() -> None:
     """Let SIGTERM end a run as Ctrl-C does: workers are killed, and the run can be resumed."""
-
-    def leave(*_: object) -> None:
-        sys.exit(EXIT_TERMINATED)
-
-    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
 
 
 def _print_version(asked: bool) -> None:  # noqa: FBT001  # typer's callback

@@ -1,4 +1,4 @@
-"""`pydaub show`, `predict` and `learners`."""
+"""`pydaub show`, `plot`, `report`, `predict` and `learners`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import Encoding, Json, Task, WekaJar
+from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar
 from pydaub.cli.output import run_as_json
+from pydaub.cli.units import names
 from pydaub.errors import InputError, one_line
 from pydaub.runs.account import GOING_ON
-from pydaub.views.terminal import console, print_learners, print_lines, print_run
-
-Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
+from pydaub.views.terminal import console, print_lines, print_run, print_table
 
 
 @app.command()
-def show(folder: Folder, *, as_json: Json = False) -> None:
-    """Show a run that has ended, was killed, or is still going on."""
+def show(folder: AnyFolder, *, as_json: Json = False) -> None:
+    """Show a run: where each learner stands, the result, and what may be claimed."""
     from pydaub.runs.folder import RunFolder
 
     account = RunFolder(folder).account()
@@ -39,7 +38,47 @@ def show(folder: Folder, *, as_json: Json = False) -> None:
 
 
 @app.command()
-def predict(  # noqa: PLR0913  # a command line may have many options
+def plot(
+    folder: AnyFolder,
+    *,
+    formats: Annotated[str, typer.Option(help="File formats, separated by commas.")] = "png,svg,pdf",
+    out: Annotated[Path | None, typer.Option(help="Folder for the figures.  [default: RUN/plots]")] = None,
+) -> None:
+    """Draw a run: the paper's Figures 1 and 2, and all learning curves."""
+    from pydaub.runs.folder import RunFolder
+    from pydaub.views.plots import draw_run
+
+    account = RunFolder(folder).account()
+    try:
+        for path in draw_run(account, out or folder / "plots", names(formats.lower())):
+            typer.echo(path)
+    except OSError as error:
+        raise InputError(f"Cannot write the figures: {error.strerror}. Choose another `--out`.") from None
+
+
+@app.command()
+def report(
+    folder: AnyFolder,
+    *,
+    out: Annotated[Path | None, typer.Option(help="The file.  [default: RUN/report.html]")] = None,
+) -> None:
+    """Write a run as one HTML file that needs nothing else: to keep, or to mail."""
+    from pydaub.dashboard.report import Report
+    from pydaub.runs.folder import RunFolder
+
+    opened = RunFolder(folder)
+    asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
+    made = Report(opened.account(), folder.resolve().name, {"Request": asked})
+    path = out or folder / "report.html"
+    try:
+        path.write_text(made.html, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"Cannot write the report: {error.strerror}. Choose another `--out`.") from None
+    typer.echo(path)
+
+
+@app.command()
+def predict(
     folder: Folder,
     data: Annotated[str, typer.Argument(help="New rows, in any format that `run` reads; the target is not needed.")],
     *,
@@ -87,7 +126,7 @@ def predict(  # noqa: PLR0913  # a command line may have many options
 def learners(
     spec: Annotated[str, typer.Argument(help="As with `pydaub run --learners`.")] = "sklearn",
     *,
-    task: Annotated[Task, typer.Option(help="What the target is for.")] = Task("classification"),  # noqa: B008  # a constant
+    task: Annotated[TaskName, typer.Option(help="What the target is for.")] = TaskName("classification"),  # noqa: B008  # a constant
     weka_jar: WekaJar = None,
     as_json: Json = False,
 ) -> None:
@@ -103,6 +142,6 @@ def learners(
     if as_json:
         typer.echo(json.dumps(dict(found)))
     else:
-        print_learners(console(), found)
+        print_table(console(), ("learner", "description"), found)
     for name, reason in left_out.items():
         complain(f"{name} is left out: {reason}")

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
-from pydaub.algorithm.strategies import DEFAULT as DEFAULT_NAME
-from pydaub.algorithm.strategies import PARAMETERS, STRATEGIES, strategies_with
-from pydaub.engines.registry import MEMORY_SHARE
+from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES, strategies_with
+from pydaub.cli import units
+from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
+from pydaub.errors import InputError
+from pydaub.isolation.nursery import Limits
+from pydaub.records import VALIDATION_FRACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydaub.algorithm.strategies import Parameter
+    from pydaub.runs.folder import Request
 
 StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one member for each strategy
-DEFAULT_STRATEGY = StrategyName(DEFAULT_NAME)
-Task = StrEnum("Task", ["classification", "regression"])
+TaskName = StrEnum("TaskName", ["classification", "regression"])
 
-Target = Annotated[str | None, typer.Option(help="The column to predict.")]
-Learners = Annotated[
-    str,
-    typer.Option(
-        help="Portfolios (sklearn, weka, streaming), names, patterns and Python files, separated by commas;"
-        " -NAME leaves one out."
-    ),
-]
+Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
+AnyFolder = Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")]
 Strategy = Annotated[StrategyName, typer.Option(help="Which strategy decides who gets data next.")]
 FirstSize = Annotated[
     int | None, typer.Option(help=f"Rows of the first sample.  [default: {PAPER_FIRST_SIZE}, or fewer]")
@@ -38,72 +36,186 @@ Ratio = Annotated[str | None, typer.Option(help=f"Growth of the samples.  [defau
 Sizes = Annotated[
     str | None, typer.Option(help="A list of sizes instead, such as 500,1000,1500, or 'paper' for the paper's.")
 ]
-Scoring = Annotated[str | None, typer.Option(help="A scorer of scikit-learn.  [default: accuracy, or r2]")]
-Folds = Annotated[int | None, typer.Option("--cv", help="Score by cross-validation with this many folds.")]
-Validation = Annotated[str | None, typer.Option(help="A file with validation rows.")]
 Fraction = Annotated[float, typer.Option("--validation-fraction", help="Share of the rows to validate on.")]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
-Kind = Annotated[list[str] | None, typer.Option(help="The kind of a column, such as zip=categorical; may be repeated.")]
-TaskKind = Annotated[
-    Task | None, typer.Option("--task", help="What the target is for.  [default: inferred from the target]")
+Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", help="The kind of a column, such as zip=categorical; may be repeated.")
 ]
+Task = Annotated[TaskName | None, typer.Option(help="What the target is for.  [default: inferred from the target]")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of text files.  [default: utf-8]")]
 Seed = Annotated[int, typer.Option(help="Seed for the order of rows and for the learners.")]
-Jobs = Annotated[int | None, typer.Option(help="Number of workers.  [default: one for each core]")]
-TimeLimit = Annotated[
-    str | None, typer.Option(help="Stop after this time with the best learner so far: 90, 90s, 10m, 2h.")
-]
-Timeout = Annotated[str | None, typer.Option(help="Time limit for one training of one learner: 90, 90s, 10m.")]
-Memory = Annotated[
-    str | None,
-    typer.Option(help=f"Memory limit for one learner: 500MB, 2GB.  [default: its share of {MEMORY_SHARE:.0%}]"),
-]
 WekaJar = Annotated[
     str | None, typer.Option(help="WEKA's jar, for the portfolio weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
 ]
+Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 
 
-def strategy_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each parameter of the strategies.
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What to search for. The fields are named as those of `Request`, which keeps them."""
 
-    They stand where the command has its argument `parameters`, which receives those that were given, by name.
+    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None
+    learners: Annotated[
+        str,
+        typer.Option(
+            help="Portfolios (sklearn, weka, streaming), names, patterns and Python files, separated by commas;"
+            " -NAME leaves one out."
+        ),
+    ] = "sklearn"
+    strategy: Strategy = StrategyName(DEFAULT)  # noqa: RUF009  # a constant
+    parameters: dict[str, Any] = field(default_factory=dict)
+    first_size: FirstSize = None
+    ratio: Ratio = None
+    sizes: Sizes = None
+    scoring: Annotated[str | None, typer.Option(help="A scorer of scikit-learn.  [default: accuracy, or r2]")] = None
+    cv: Annotated[int | None, typer.Option(help="Score by cross-validation with this many folds.")] = None
+    validation: Annotated[str | None, typer.Option(help="A file with validation rows.")] = None
+    fraction: Fraction = VALIDATION_FRACTION
+    group: Annotated[str | None, typer.Option(help="A column whose equal values stay in the same part.")] = None
+    time: Annotated[str | None, typer.Option(help="A column to split by: the latest rows validate.")] = None
+    drop: Drop = None
+    kinds: Kinds = None
+    task: Task = None
+    encoding: Encoding = None
+    seed: Seed = 0
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Train the selected learner once more, validation rows included.")
+    ] = False
+    no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train on every sample from scratch.")] = False
+    no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record only the score.")] = False
+    weka_jar: WekaJar = None
+
+    def request(self, data: str) -> Request:
+        """Return the request for this data, as plain values."""
+        from pydaub.runs.folder import Request
+
+        asked = {
+            **vars(self),
+            "data": data,
+            "strategy": str(self.strategy),
+            "drop": units.names(self.drop),
+            "kinds": units.pairs(self.kinds or []),
+            "task": None if self.task is None else str(self.task),
+            "reuse": not self.no_reuse,
+            "metrics": not self.no_metrics,
+        }
+        del asked["no_reuse"], asked["no_metrics"]
+        return Request(**asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to run: these may differ when a run is resumed."""
+
+    jobs: Annotated[int | None, typer.Option(help="Number of workers.  [default: one for each core]")] = None
+    time_limit: Annotated[
+        str | None, typer.Option(help="Stop after this time with the best learner so far: 90, 90s, 10m, 2h.")
+    ] = None
+    learner_timeout: Annotated[
+        str | None, typer.Option(help="Time limit for one training of one learner: 90, 90s, 10m.")
+    ] = None
+    learner_memory: Annotated[
+        str | None,
+        typer.Option(help=f"Memory limit for one learner: 500MB, 2GB.  [default: its share of {MEMORY_SHARE:.0%}]"),
+    ] = None
+    engine: Annotated[str, typer.Option(help=f"Engine that runs the evaluations: {', '.join(ENGINES)}.")] = "processes"
+    address: Annotated[
+        str | None,
+        typer.Option(help="Address of the Ray cluster, such as host:6379; local starts one.  [default: the one here]"),
+    ] = None
+    dashboard: Dashboard = False
+    as_json: Json = False
+    quiet: Quiet = False
+
+    def __post_init__(self) -> None:
+        _ = self.seconds  # refuses nonsense before anything is done
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit."""
+        return units.seconds(self.time_limit, "--time-limit")
+
+    def where(self, folder: Path) -> Where:
+        """Return where evaluations run, with a memory limit for each even if the user sets none."""
+        if self.jobs is not None:
+            check_jobs(self.jobs)
+        timeout = units.seconds(self.learner_timeout, "--learner-timeout")
+        limits = Limits(timeout, units.memory(self.learner_memory, "--learner-memory"))
+        return Where(self.jobs, limits, folder, self.engine, self.address).with_default_memory()
+
+    @property
+    def place(self) -> str:
+        """Where it runs, in words."""
+        return self.where(Path()).description
+
+
+def check_jobs(jobs: int) -> None:
+    """Refuse a number of workers less than 1."""
+    if jobs < 1:
+        raise InputError(f"`--jobs` must be at least 1, got {jobs}.")
+
+
+def grouped(without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of the dataclasses that it takes, except those in `without`.
+
+    An argument or field `parameters` stands for the parameters of all strategies, and receives those that were given.
     """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        arguments = [each for each in _arguments(command) if each.name not in without]
+
+        def called(**given: Any) -> None:  # noqa: ANN401  # whatever the command takes
+            _call(command, given)
+
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        called.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]  # which typer reads
+        called.__annotations__ = {argument.name: argument.annotation for argument in arguments}
+        return called
+
+    return decorate
+
+
+def _arguments(command: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the arguments of a command or dataclass, with those of the dataclasses among them."""
+    found: list[inspect.Parameter] = []
     hints = get_type_hints(command, include_extras=True)
-    arguments: list[inspect.Parameter] = []
     for argument in inspect.signature(command).parameters.values():
         if argument.name == "parameters":
-            arguments += [_option(parameter) for parameter in PARAMETERS.values()]
+            found += map(_option, PARAMETERS.values())
+        elif is_dataclass(hints[argument.name]):
+            found += _arguments(hints[argument.name])
         else:
-            arguments.append(argument.replace(annotation=hints[argument.name]))
+            found.append(argument.replace(annotation=hints[argument.name]))
+    return found
 
-    def called(**given: Any) -> None:  # noqa: ANN401  # whatever the command takes
-        found = {parameter.name: _value(parameter, given.pop(parameter.name)) for parameter in PARAMETERS.values()}
-        command(**given, parameters={name: value for name, value in found.items() if value is not None})
 
-    called.__name__, called.__doc__ = command.__name__, command.__doc__
-    called.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]  # which typer reads
-    called.__annotations__ = {argument.name: argument.annotation for argument in arguments}
-    return called
+def _call(command: Callable[..., Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401  # what the command returns
+    """Call a command or dataclass with those of the given values that are its own."""
+    hints, values = get_type_hints(command), dict[str, Any]()
+    for name in inspect.signature(command).parameters:
+        if name == "parameters":
+            found = {each.name: _value(each, given[each.name]) for each in PARAMETERS.values()}
+            values[name] = {name: value for name, value in found.items() if value is not None}
+        elif is_dataclass(hints[name]):
+            values[name] = _call(hints[name], given)
+        elif name in given:
+            values[name] = given[name]
+    return command(**values)
 
 
 def _option(parameter: Parameter) -> inspect.Parameter:
     flag, strategies = parameter.name.replace("_", "-"), " or ".join(strategies_with(parameter.name))
     words = f"{parameter.help[0].lower()}{parameter.help[1:]}"
     if parameter.kind is bool:
-        shown = typer.Option(
-            f"--{'no-' * parameter.default}{flag}", help=f"With {strategies}: {'do not ' * parameter.default}{words}"
-        )
-        return inspect.Parameter(
-            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, shown]
-        )
+        flag, words = f"{'no-' * parameter.default}{flag}", f"{'do not ' * parameter.default}{words}"
+    else:
+        words = f"{words}  [default: {parameter.default}]"
     choices: Any = list(parameter.choices)
     kind: Any = StrEnum(parameter.name.title(), choices) if choices else parameter.kind
-    shown = typer.Option(f"--{flag}", help=f"With {strategies}: {words}  [default: {parameter.default}]")
-    return inspect.Parameter(
-        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, shown]
-    )
+    shown = Annotated[kind | None, typer.Option(f"--{flag}", help=f"With {strategies}: {words}")]
+    return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=shown)
 
 
 def _value(parameter: Parameter, given: Any) -> Any:  # noqa: ANN401  # of the parameter's kind

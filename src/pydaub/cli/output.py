@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from pydaub.records import Failure, Measurement
 from pydaub.runs.certificate import certificate_of
+from pydaub.views.standings import finite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +72,6 @@ def _step_as_json(step: Step) -> dict[str, Any]:
         "train_score": measured and measured.train_score,
         "valid_score": measured and measured.valid_score,
         "seconds": step.outcome.seconds,
-        "bound": None if step.bound is None or math.isinf(step.bound) else step.bound,
+        "bound": finite(step.bound),
         **({"metrics": dict(measured.metrics)} if measured and measured.metrics else {}),
     }

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from pydaub.cli import units
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import Drop, Encoding, Fraction, Kind, Quiet, Seed, TaskKind  # noqa: TC001  # typer reads the annotations
-from pydaub.cli.units import memory as bytes_of
-from pydaub.cli.units import pairs
+from pydaub.cli.options import Drop, Encoding, Fraction, Kinds, Quiet, Seed, Task
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
@@ -20,7 +19,7 @@ TOLD_SECONDS = 1.0  # between two progress messages
 
 
 @app.command()
-def prepare(  # noqa: PLR0913  # a command line may have many options
+def prepare(
     data: Annotated[str, typer.Argument(help="A CSV, Parquet or Arrow file, or a folder of such files.")],
     *,
     target: Annotated[str, typer.Option(help="The column to predict.")],
@@ -29,8 +28,8 @@ def prepare(  # noqa: PLR0913  # a command line may have many options
     validation_fraction: Fraction = VALIDATION_FRACTION,
     validation_rows: Annotated[int, typer.Option(help="Number of rows to validate on at most.")] = VALIDATION_ROWS,
     drop: Drop = None,
-    kind: Kind = None,
-    task: TaskKind = None,
+    kind: Kinds = None,
+    task: Task = None,
     seed: Seed = 0,
     encoding: Encoding = None,
     quiet: Quiet = False,
@@ -45,14 +44,14 @@ def prepare(  # noqa: PLR0913  # a command line may have many options
     from pydaub.isolation.proc import status
 
     pa.set_memory_pool(pa.system_memory_pool())  # other pools keep freed memory
-    most = bytes_of(memory, "--memory") or 0
+    most = units.memory(memory, "--memory") or 0
     wanted = Wanted(
         data,
         target,
         validation_fraction,
         validation_rows,
-        tuple(name.strip() for name in drop.split(",")) if drop else (),
-        pairs(kind or []),  # type: ignore[arg-type]  # kinds, which are checked
+        units.names(drop),
+        units.pairs(kind or []),  # type: ignore[arg-type]  # kinds, which are checked
         None if task is None else str(task),  # type: ignore[arg-type]  # one of the two
         seed,
         encoding,
@@ -60,14 +59,10 @@ def prepare(  # noqa: PLR0913  # a command line may have many options
     used = status("self", "VmRSS")
     if most <= used:
         raise InputError(f"`--memory` must be more than the {used / 1e6:,.0f} MB that Python takes, got {memory}.")
-    done = prepare_out_of_core(wanted, out, most - used, _silent if quiet else _Progress())
+    done = prepare_out_of_core(wanted, out, most - used, (lambda *_: None) if quiet else _Progress())
     for note in () if quiet else done.notes:
         complain(note)
     typer.echo(f"{out}: {done.full_size:,} rows to train, {done.valid_size:,} to validate. Next: pydaub run {out}")
-
-
-def _silent(_stage: str, _share: float) -> None:
-    """Show no progress."""
 
 
 class _Progress:

@@ -6,7 +6,7 @@ import json
 from contextlib import nullcontext
 from enum import StrEnum
 from importlib.resources import as_file, files
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -14,14 +14,14 @@ import typer
 from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, parsed_sizes
 from pydaub.algorithm.strategies import STRATEGIES, make_strategy
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, StrategyName, strategy_parameters
+from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, StrategyName, check_jobs, grouped
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.engines import Table, TableEngine
 from pydaub.errors import AllLearnersFailed, InputError
 from pydaub.runs.journal import Journal
 from pydaub.runs.loop import Loop
 from pydaub.views.summary import counted
-from pydaub.views.terminal import console, print_comparison, print_replay
+from pydaub.views.terminal import console, print_comparison, print_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,8 @@ PAPERS: Final = StrategyName("daub")
 
 
 @app.command()
-@strategy_parameters
-def replay(  # noqa: PLR0913  # a command line may have many options
+@grouped()
+def replay(
     table: Annotated[Path, typer.Argument(help="CSV: learner,size,train_score,valid_score,seconds[,failure].")],
     *,
     strategy: Strategy = PAPERS,
@@ -52,7 +52,7 @@ def replay(  # noqa: PLR0913  # a command line may have many options
 
     Without sizes of your own, those of the table are used.
     """
-    _check_jobs(jobs)
+    check_jobs(jobs)
     curves = Table.read(table)
     chosen = make_strategy(
         str(strategy), curves.learners, _schedule(curves, first_size, ratio, sizes, full_size), parameters
@@ -72,7 +72,7 @@ def replay(  # noqa: PLR0913  # a command line may have many options
     if as_json:
         typer.echo(json.dumps(result_as_json(chosen, account.result)))
     else:
-        print_replay(console(), account, curves, jobs)
+        print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves)
 
 
 @app.command()
@@ -82,27 +82,22 @@ def recorded(
     jobs: Annotated[int, typer.Option(help="Number of virtual workers.")] = 2,
 ) -> None:
     """Compare the strategies on curves that ship with pydaub."""
-    _check_jobs(jobs)
+    check_jobs(jobs)
     with as_file(files("pydaub") / "recorded" / f"{name}.csv") as path:
         curves = Table.read(path)
     schedule = Schedule(curves.sizes)
-    out = console()
+    out, workers = console(), counted(jobs, "virtual worker")
     out.print(
         f"{len(curves.learners)} scikit-learn learners on {name} with {schedule.full_size:,} rows."
-        f" Their learning curves were recorded; nothing is trained now. DAUB on {counted(jobs, 'virtual worker')}:\n"
+        f" Their learning curves were recorded; nothing is trained now. DAUB on {workers}:\n"
     )
     accounts = {
         other: Loop(kind(curves.learners, schedule), TableEngine(curves, jobs)).run()
         for other, kind in STRATEGIES.items()
     }
-    print_replay(out, accounts["daub"], curves, jobs)
+    print_run(out, accounts["daub"], place=workers, table=curves)
     out.print("\nThe same learners with every strategy (the columns of the paper's Table 1, and more):")
     print_comparison(out, {other: account.result for other, account in accounts.items()})
-
-
-def _check_jobs(jobs: int) -> None:
-    if jobs < 1:
-        raise InputError(f"`--jobs` must be at least 1, got {jobs}.")
 
 
 def _schedule(

@@ -1,58 +1,30 @@
-"""`pydaub run`, `resume` and `demo`."""
+"""`pydaub run`, `resume`, `demo` and `compare`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
+from pydaub.algorithm.strategies import STRATEGIES
 from pydaub.cli.app import app
-from pydaub.cli.options import (
-    DEFAULT_STRATEGY,
-    Drop,
-    Encoding,
-    FirstSize,
-    Folds,
-    Fraction,
-    Jobs,
-    Json,
-    Kind,
-    Learners,
-    Memory,
-    Quiet,
-    Ratio,
-    Scoring,
-    Seed,
-    Sizes,
-    Strategy,
-    Target,
-    TaskKind,
-    TimeLimit,
-    Timeout,
-    Validation,
-    WekaJar,
-    strategy_parameters,
-)
-from pydaub.cli.units import memory, pairs, seconds
-from pydaub.engines.registry import ENGINES
-from pydaub.records import VALIDATION_FRACTION
+from pydaub.cli.options import Asked, Dashboard, Folder, Options, Quiet, WekaJar, grouped
+from pydaub.cli.units import names
+from pydaub.errors import InputError
 
-if TYPE_CHECKING:
-    from pydaub.cli.session import Options
-
-Engine = Annotated[str, typer.Option(help=f"Engine that runs the evaluations: {', '.join(ENGINES)}.")]
-Address = Annotated[
-    str | None,
-    typer.Option(help="Address of the Ray cluster, such as host:6379; local starts one.  [default: the one here]"),
-]
-Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page.")]
+DEMO_ROWS: Final = 24_000  # about a minute on two cores
+# Options of `pydaub run` that do not matter for a comparison.
+WITHOUT: Final = {
+    *("strategy", "fraction", "group", "time", "drop", "kinds", "task", "encoding", "refit", "no_reuse", "no_metrics"),
+    *("time_limit", "engine", "address", "dashboard"),
+}
 
 
 @app.command()
-@strategy_parameters
-def run(  # noqa: PLR0913  # a command line may have many options
+@grouped()
+def run(
     data: Annotated[
         str,
         typer.Argument(
@@ -60,94 +32,23 @@ def run(  # noqa: PLR0913  # a command line may have many options
         ),
     ],
     *,
-    target: Target = None,
-    learners: Learners = "sklearn",
-    strategy: Strategy = DEFAULT_STRATEGY,
-    parameters: dict[str, Any],
-    first_size: FirstSize = None,
-    ratio: Ratio = None,
-    sizes: Sizes = None,
-    scoring: Scoring = None,
-    cv: Folds = None,
-    validation: Validation = None,
-    validation_fraction: Fraction = VALIDATION_FRACTION,
-    group: Annotated[str | None, typer.Option(help="A column whose equal values stay in the same part.")] = None,
-    time: Annotated[str | None, typer.Option(help="A column to split by: the latest rows validate.")] = None,
-    drop: Drop = None,
-    kind: Kind = None,
-    task: TaskKind = None,
-    encoding: Encoding = None,
-    jobs: Jobs = None,
-    time_limit: TimeLimit = None,
-    learner_timeout: Timeout = None,
-    learner_memory: Memory = None,
-    seed: Seed = 0,
-    refit: Annotated[
-        bool, typer.Option("--refit", help="Train the selected learner once more, validation rows included.")
-    ] = False,
-    no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train on every sample from scratch.")] = False,
-    no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record only the score.")] = False,
-    weka_jar: WekaJar = None,
-    engine: Engine = "processes",
-    address: Address = None,
+    asked: Asked,
+    options: Options,
     out: Annotated[Path | None, typer.Option(help="Folder of the run.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
-    dashboard: Dashboard = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Find the best learner for a file."""
     from pydaub.cli.session import start
-    from pydaub.runs.folder import Request
 
-    request = Request(
-        data=data,
-        target=target,
-        learners=learners,
-        strategy=str(strategy),
-        parameters=parameters,
-        first_size=first_size,
-        ratio=ratio,
-        sizes=sizes,
-        scoring=scoring,
-        cv=cv,
-        validation=validation,
-        fraction=validation_fraction,
-        group=group,
-        time=time,
-        drop=tuple(name.strip() for name in drop.split(",")) if drop else (),
-        kinds=pairs(kind or []),
-        task=None if task is None else str(task),
-        encoding=encoding,
-        seed=seed,
-        refit=refit,
-        reuse=not no_reuse,
-        metrics=not no_metrics,
-        weka_jar=weka_jar,
-    )
-    how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
-    start(request, out, replace(how, dashboard=dashboard, engine=engine, address=address))
+    start(asked.request(data), out, options)
 
 
 @app.command()
-def resume(  # noqa: PLR0913  # a command line may have many options
-    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    *,
-    jobs: Jobs = None,
-    time_limit: TimeLimit = None,
-    learner_timeout: Timeout = None,
-    learner_memory: Memory = None,
-    weka_jar: WekaJar = None,
-    engine: Engine = "processes",
-    address: Address = None,
-    dashboard: Dashboard = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@grouped()
+def resume(folder: Folder, *, options: Options, weka_jar: WekaJar = None) -> None:
     """Continue a run that was stopped, interrupted or killed."""
     from pydaub.cli.session import resume as continue_run
 
-    how = options(jobs, time_limit, learner_timeout, learner_memory, as_json=as_json, quiet=quiet)
-    continue_run(folder, replace(how, dashboard=dashboard, engine=engine, address=address), weka_jar)
+    continue_run(folder, options, weka_jar)
 
 
 @app.command()
@@ -162,29 +63,36 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Run the paper's parity problem on the default portfolio."""
-    from pydaub.cli.session import start_demo
+    from pydaub.cli.session import start
+    from pydaub.data.formats.synthetic import PAPER_ROWS
 
-    how = options(jobs, None, None, None, as_json=False, quiet=quiet)
-    start_demo(out, replace(how, dashboard=dashboard), full=full)
+    asked = Asked(fraction=0.5)  # half of the rows train, half validate
+    data = f"parity:{PAPER_ROWS if full else DEMO_ROWS}"
+    start(asked.request(data), out, Options(jobs=jobs, dashboard=dashboard, quiet=quiet))
 
 
-def options(  # noqa: PLR0913  # a command line may have many options
-    jobs: int | None,
-    time_limit: str | None,
-    learner_timeout: str | None,
-    learner_memory: str | None,
+@app.command()
+@grouped(WITHOUT)
+def compare(
+    data: Annotated[str, typer.Argument(help="As for `pydaub run`.")],
     *,
-    as_json: bool,
-    quiet: bool,
-) -> Options:
-    """Return how to run, parsed from the command line."""
-    from pydaub.cli.session import Options as Parsed
+    strategies: Annotated[
+        str, typer.Option(help="Names of strategies, separated by commas; `full` is needed for the loss.")
+    ] = ",".join(STRATEGIES),
+    asked: Asked,
+    options: Options,
+    out: Annotated[Path | None, typer.Option(help="A folder that makes it possible to continue after a kill.")] = None,
+) -> None:
+    """Compare strategies: what each selects, what that costs, and what is lost against training everything.
 
-    return Parsed(
-        jobs,
-        seconds(time_limit, "--time-limit"),
-        seconds(learner_timeout, "--learner-timeout"),
-        memory(learner_memory, "--learner-memory"),
-        json=as_json,
-        quiet=quiet,
-    )
+    An allocation that several strategies ask for is trained once and counted for each.
+    """
+    from pydaub.cli.session import compared
+
+    chosen = names(strategies)
+    if not chosen or not {*chosen} <= {*STRATEGIES}:
+        got = ", ".join(repr(name) for name in chosen if name not in STRATEGIES) or "none"
+        raise InputError(f"`--strategies` must be some of {', '.join(STRATEGIES)}, got {got}.")
+    # Reuse would make what is trained for one strategy depend on another.
+    request = replace(asked.request(data), reuse=False, metrics=False)
+    compared(request, chosen, out, options)

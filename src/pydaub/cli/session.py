@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,67 +16,33 @@ from pydaub.algorithm.strategies import strategies_with
 from pydaub.cli.app import complain, leave_on_termination
 from pydaub.cli.output import as_json, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
-from pydaub.data.formats.synthetic import PAPER_ROWS
-from pydaub.engines.registry import Where
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
-from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
 from pydaub.runs import saving
 from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
 from pydaub.runs.plan import Plan, Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
-from pydaub.views.summary import counted
-from pydaub.views.terminal import Display, console, print_columns, print_comparison, print_lines, print_run
+from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from pydaub.cli.options import Options
     from pydaub.data import Prepared
     from pydaub.records import Allocation, Outcome
     from pydaub.runs.result import Result
 
 COLUMNS_SHOWN = 60
-DEMO_ROWS = 24_000  # about a minute on two cores
 PAGE_SECONDS = 10.0
 SAMPLE_ROWS = 200  # on which a saved learner must predict as before
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to run: these may differ when a run is resumed."""
-
-    jobs: int | None = None
-    time_limit: float | None = None
-    learner_timeout: float | None = None
-    learner_memory: int | None = None
-    json: bool = False
-    quiet: bool = False
-    dashboard: bool = False
-    engine: str = "processes"
-    address: str | None = None
-
-    def where(self, folder: Path) -> Where:
-        """Return where evaluations run, with a memory limit for each even if the user sets none."""
-        if self.jobs is not None and self.jobs < 1:
-            raise InputError(f"`--jobs` must be at least 1, got {self.jobs}.")
-        limits = Limits(self.learner_timeout, self.learner_memory)
-        return Where(self.jobs, limits, folder, self.engine, self.address).with_default_memory()
-
-    @property
-    def place(self) -> str:
-        """Where it runs, in words."""
-        return self.where(Path()).description
-
-
 def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
-    leave_on_termination()
-    if options.dashboard:
-        check_dashboard()
     request = replace(request.resolved(), weka_jar=use_jar(request.weka_jar))
-    _check(request, options)
+    _begin(request, options)
     path = out or new_path(request.data)
     check_unused(path)
     data = request.load()
@@ -86,21 +52,12 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     carry_out(RunFolder.create(path, request, data.schema), planned, options)
 
 
-def start_demo(out: Path | None, options: Options, *, full: bool) -> None:
-    """Run the paper's parity problem: half of the rows train, half validate."""
-    rows = PAPER_ROWS if full else DEMO_ROWS
-    start(Request(data=f"parity:{rows}", fraction=0.5), out, options)
-
-
 def resume(path: Path, options: Options, weka_jar: str | None = None) -> None:
     """Continue a run. WEKA's jar may have moved."""
-    leave_on_termination()
     folder = RunFolder(path)
-    if options.dashboard:
-        check_dashboard()
     use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
     _check_weka(folder)
-    _check(folder.request, options)
+    _begin(folder.request, options)
     carry_out(folder, _planned(folder.request, folder.data(), options), options)
 
 
@@ -122,12 +79,12 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
             selection = select(
                 planned,
                 options.where(folder.path),
-                time_limit=options.time_limit,
+                time_limit=options.seconds,
                 watch=display.take,
                 refit=folder.request.refit,
             )
     except (AllLearnersFailed, NothingMeasured) as error:
-        if options.json:
+        if options.as_json:
             typer.echo(json.dumps({**as_json(planned.strategy, error.result), "folder": str(folder.path)}))
         complain(f"The run is in {folder.path}.")
         raise
@@ -140,7 +97,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
     saved = saving.save(selection.fitted, folder.path, data.train(min(SAMPLE_ROWS, data.full_size)).X)
     told = run_as_json(selection.account, folder.path)
     folder.finish(told)
-    if options.json:
+    if options.as_json:
         typer.echo(json.dumps(told))
     else:
         out = console()
@@ -148,11 +105,10 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
         print_lines(out, _where_it_is(folder, selection, saved))
 
 
-def compared(request: Request, names: Sequence[str], out: Path | None, options: Options) -> dict[str, Any]:
+def compared(request: Request, names: Sequence[str], out: Path | None, options: Options) -> None:
     """Run several strategies, each on what the others have measured too, and print them side by side."""
-    leave_on_termination()
     use_jar(request.weka_jar)
-    _check(request, options)
+    _begin(request, options)
     for parameter in request.parameters:
         if not {*names} & {*strategies_with(parameter)}:
             having = " or ".join(strategies_with(parameter))
@@ -183,18 +139,20 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             told[name] = as_json(planned.strategy, results[name])
             known.update({step.allocation: step.outcome for step in results[name].steps})
             known.update(results[name].speculated)
-    if not options.json:
+    if options.as_json:
+        typer.echo(json.dumps(told))
+    else:
         print_comparison(console(), results, wall=False)
-    return told
 
 
-def _check(request: Request, options: Options) -> None:
+def _begin(request: Request, options: Options) -> None:
     """Refuse early what would fail later. Connects to a cluster before a folder is made."""
+    leave_on_termination()
+    if options.dashboard:
+        check_dashboard()
     note = options.where(Path()).connect()
     if note and not options.quiet:
         complain(note)
-    if options.time_limit is not None and not options.time_limit > 0:
-        raise InputError(f"`--time-limit` must be more than 0, got {options.time_limit}.")
     check_scoring(request.scoring)
     if request.cv is not None and request.cv < 2:  # noqa: PLR2004  # folds
         raise InputError(f"`--cv` must be at least 2 folds, got {request.cv}.")
@@ -220,15 +178,12 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
     sizes = Sizes(request.first_size, request.ratio, request.sizes)
     planned = plan(task, request.strategy, request.parameters, sizes)
     if not options.quiet:
-        for line in (*data.notes, *([planned.note] if planned.note else []), *_left_out(left_out)):
+        for line in (*data.notes, *([planned.note] if planned.note else [])):
             complain(line)
+        # Only those of WEKA: missing extras of the default ones are usual.
+        if names := [name for name in left_out if name.startswith(PAPER)]:
+            complain(f"Left out: {', '.join(names)}. `pydaub learners weka` says why.")
     return planned
-
-
-def _left_out(left_out: Mapping[str, str]) -> list[str]:
-    """Return a line for the learners of WEKA that cannot be used; missing extras of the default ones are usual."""
-    names = [name for name in left_out if name.startswith(PAPER)]
-    return [f"Left out: {', '.join(names)}. `pydaub learners weka` says why."] if names else []
 
 
 def _show_data(data: Prepared) -> None:
@@ -236,10 +191,11 @@ def _show_data(data: Prepared) -> None:
     out, schema = console(stderr=True), data.schema
     columns = schema.columns[:COLUMNS_SHOWN]
     if columns:
-        print_columns(out, [(each.name, each.kind, each.missing, each.distinct) for each in columns])
+        rows = [(each.name, each.kind, each.missing or None, each.distinct) for each in columns]
+        print_table(out, ("column", "kind", "missing", "distinct"), rows)
     if len(schema.columns) > COLUMNS_SHOWN:
         print_lines(out, [f"... and {len(schema.columns) - COLUMNS_SHOWN:,} more columns."])
-    classes = f" with {counted(len(schema.classes), 'class')[:-1]}es" if len(schema.classes) > 1 else ""
+    classes = f" with {len(schema.classes):,} classes" if len(schema.classes) > 1 else ""
     validation = f"{data.valid_size:,} to validate" if data.valid_size else "validated by cross-validation"
     print_lines(out, [f"{schema.task.capitalize()}{classes}: {data.full_size:,} rows to train, {validation}.", ""])
 

@@ -1,4 +1,4 @@
-"""Parse times, amounts of memory and column=kind pairs from the command line."""
+"""Parse times, amounts of memory, lists of names and column=kind pairs from the command line."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ def memory(text: str | None, option: str) -> int | None:
     2000000000
     """
     return None if text is None else int(_amount(text, BYTES, option, "an amount with a unit, such as 500MB or 2GB"))
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Parse names separated by commas.
+
+    >>> names("a, b")
+    ('a', 'b')
+    """
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def pairs(texts: list[str]) -> dict[str, str]:

@@ -6,18 +6,19 @@ import subprocess
 import sys
 import threading
 from importlib.util import find_spec
-from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pydaub.cli.app import app
+from pydaub.cli.options import AnyFolder
 from pydaub.errors import InputError
 
 
 @app.command()
 def watch(
-    folder: Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")],
+    folder: AnyFolder,
     *,
     host: Annotated[
         str, typer.Option(help="Address to listen on. The default is visible from this machine only.")
@@ -30,7 +31,6 @@ def watch(
     check_dashboard()
     from pydaub.dashboard.serving import serve
     from pydaub.runs.folder import RunFolder
-    from pydaub.runs.steering import STEERING, Mailbox
 
     opened = RunFolder(folder)
 
@@ -39,16 +39,7 @@ def watch(
 
         return list(portfolio("sklearn", opened.schema()))
 
-    serve(
-        folder,
-        opened.journal,
-        Mailbox(folder / STEERING),
-        addable=addable,
-        host=host,
-        port=port,
-        browse=browser,
-        linger=linger,
-    )
+    serve(folder, addable=addable, host=host, port=port, browse=browser, linger=linger)
 
 
 def open_page(folder: Path) -> threading.Event:

@@ -20,19 +20,21 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from pydaub.dashboard.following import Following
 from pydaub.dashboard.page import assembled
 from pydaub.errors import InputError
 from pydaub.records import COMMANDS
-from pydaub.runs.journal import is_held
+from pydaub.runs.journal import JOURNAL, is_held
+from pydaub.runs.steering import STEERING, Mailbox
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
+    from typing import TypeAlias
 
     from starlette.requests import Request
 
-    from pydaub.dashboard.following import Following
-    from pydaub.runs.steering import Mailbox
+    Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 LOOK_SECONDS: Final = 0.25  # how often the journal is read
 IDLE_SHARE: Final = 10.0  # after reading it, wait at least this many times as long as that took
@@ -50,21 +52,13 @@ HEADERS: Final = {
 
 
 class Dashboard:
-    """What the routes share: the account of one run and its viewers."""
+    """What the routes share: the account of one run and its viewers. `addable` names learners that can be added."""
 
-    def __init__(
-        self,
-        following: Following,
-        mailbox: Mailbox,
-        token: str,
-        *,
-        title: str = "run",
-        addable: Callable[[], list[str]] = list,
-    ) -> None:
-        self.following, self.mailbox, self.token, self.title = following, mailbox, token, title
+    def __init__(self, folder: Path, addable: Callable[[], list[str]]) -> None:
+        self.following, self.mailbox = Following(folder / JOURNAL), Mailbox(folder / STEERING)
+        self.title, self.token = folder.resolve().name, secrets.token_urlsafe(24)
         self.addable = addable
         self.viewers: set[asyncio.Queue[str]] = set()
-        self._decisions = 0
         self._generation = 0
 
     def app(self, hosts: list[str]) -> Starlette:
@@ -77,10 +71,10 @@ class Dashboard:
             following.cancel()
 
         routes = [
-            Route("/", self.page),
-            Route("/events", self.events),
-            Route("/addable", self.names),
-            Route("/steer", self.steer, methods=["POST"]),
+            Route("/", self._guarded(self.page)),
+            Route("/events", self._guarded(self.events)),
+            Route("/addable", self._guarded(self.names)),
+            Route("/steer", self._guarded(self.steer), methods=["POST"]),
         ]
         guard = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
         return Starlette(routes=routes, middleware=[guard], lifespan=alive)
@@ -98,41 +92,44 @@ class Dashboard:
         if self._generation != self.following.generation or any(viewer.full() for viewer in self.viewers):
             self._send_all(self.viewers)
             return
-        changes = _message("changes", self.following.changes(self._decisions))
-        self._decisions = self.following.log_length
+        changes = _message("changes", self.following.changes())
         for viewer in self.viewers:
             viewer.put_nowait(changes)
 
     def _send_all(self, viewers: Iterable[asyncio.Queue[str]]) -> None:
         snapshot = _message("snapshot", self.following.snapshot())
-        self._decisions, self._generation = self.following.log_length, self.following.generation
+        self._generation = self.following.generation
         for viewer in viewers:
             while not viewer.empty():
                 viewer.get_nowait()
             viewer.put_nowait(snapshot)
 
-    def _forbidden(self, request: Request) -> Response | None:
-        given = request.headers.get("x-token") or request.query_params.get("token") or ""
-        if secrets.compare_digest(given.encode(), self.token.encode()):
-            return None
-        return PlainTextResponse("The address must contain the token that was printed.\n", 403, headers=HEADERS)
+    def _guarded(self, answer: Answer) -> Answer:
+        """Refuse requests without the token, and give every response the headers."""
 
-    async def page(self, request: Request) -> Response:
+        async def guarded(request: Request) -> Response:
+            given = request.headers.get("x-token") or request.query_params.get("token") or ""
+            if secrets.compare_digest(given.encode(), self.token.encode()):
+                response = await answer(request)
+            else:
+                response = PlainTextResponse("The address must contain the token that was printed.\n", 403)
+            response.headers.update(HEADERS)
+            return response
+
+        return guarded
+
+    async def page(self, _: Request) -> Response:
         """Return the page with its style and script."""
-        if refused := self._forbidden(request):
-            return refused
         nonce = secrets.token_urlsafe(16)
         policy = (
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self';"
             " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        return HTMLResponse(assembled(self.title, nonce), headers={**HEADERS, "Content-Security-Policy": policy})
+        return HTMLResponse(assembled(self.title, nonce), headers={"Content-Security-Policy": policy})
 
-    async def events(self, request: Request) -> Response:
+    async def events(self, _: Request) -> Response:
         """Stream a snapshot, and after it every change."""
-        if refused := self._forbidden(request):
-            return refused
-        headers = {**HEADERS, "X-Accel-Buffering": "no"}
+        headers = {"X-Accel-Buffering": "no"}
         return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
 
     async def _stream(self) -> AsyncIterator[str]:
@@ -150,46 +147,42 @@ class Dashboard:
         finally:
             self.viewers.discard(queue)
 
-    async def names(self, request: Request) -> Response:
+    async def names(self, _: Request) -> Response:
         """Return the learners that could be added."""
-        if refused := self._forbidden(request):
-            return refused
         there = set(self.following.account.learners) if self.following.account else set()
         try:
             found = await run_in_threadpool(self.addable)
         except InputError as error:
-            return JSONResponse({"error": str(error)}, 409, headers=HEADERS)
-        return JSONResponse([name for name in found if name not in there], headers=HEADERS)
+            return _error(409, str(error))
+        return JSONResponse([name for name in found if name not in there])
 
     async def steer(self, request: Request) -> Response:
         """Pass a command on to the run, and return its answer."""
-        if refused := self._foreign(request) or self._forbidden(request):
-            return refused
+        if _is_foreign(request):
+            return PlainTextResponse("Commands must come from the page itself.\n", 403)
         try:
-            body = await _body(request)
-            fields = json.loads(body)
+            fields = json.loads(await _body(request))
             command, learner = fields["command"], fields.get("learner")
             if command not in COMMANDS or not isinstance(learner, str | None):
                 raise ValueError(command)  # noqa: TRY301  # reported with the others below
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return JSONResponse({"error": f"A command must be one of {', '.join(COMMANDS)}."}, 400, headers=HEADERS)
+            return _error(400, f"A command must be one of {', '.join(COMMANDS)}.")
         if not is_held(self.following.path):
-            return JSONResponse({"error": "The run is not going on, so it cannot be steered."}, 409, headers=HEADERS)
+            return _error(409, "The run is not going on, so it cannot be steered.")
         try:
             key = self.mailbox.send(command, learner)
             answered = await run_in_threadpool(self.mailbox.answer_to, key, PATIENCE)
         except InputError as error:
-            return JSONResponse({"error": str(error)}, 409, headers=HEADERS)
-        return JSONResponse({"obeyed": answered}, headers=HEADERS)
+            return _error(409, str(error))
+        return JSONResponse({"obeyed": answered})
 
-    def _foreign(self, request: Request) -> Response | None:
-        """Refuse a request that does not come from the page itself."""
-        origin = request.headers.get("origin")
-        own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
-        written = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-        if "x-token" in request.headers and written and (origin is None or origin in own):
-            return None
-        return PlainTextResponse("Commands must come from the page itself.\n", 403, headers=HEADERS)
+
+def _is_foreign(request: Request) -> bool:
+    """Return whether a command does not come from the page itself."""
+    origin = request.headers.get("origin")
+    own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
+    written = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+    return "x-token" not in request.headers or not written or (origin is not None and origin not in own)
 
 
 async def _body(request: Request) -> bytes:
@@ -201,10 +194,9 @@ async def _body(request: Request) -> bytes:
     return body
 
 
+def _error(status: int, message: str) -> Response:
+    return JSONResponse({"error": message}, status)
+
+
 def _message(kind: str, fields: Mapping[str, Any]) -> str:
     return f"event: {kind}\ndata: {json.dumps(fields, separators=(',', ':'), allow_nan=False)}\n\n"
-
-
-def run_title(folder: Path) -> str:
-    """Return the page's title for a run."""
-    return folder.resolve().name

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pydaub.errors import PydaubError
 from pydaub.records import from_json
 from pydaub.runs.account import GOING_ON, Account
-from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import MAGIC, is_held
-from pydaub.views.story import decisions, endings, header, learners, waiting
+from pydaub.views.story import story, waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-NO_ENDING: Final[dict[str, Any]] = {"summary": [], "certificate": None, "audit": ""}
 
 
 class Following:
@@ -36,7 +33,8 @@ class Following:
         self.trouble = ""  # why the journal cannot be followed any further
         self.unreadable = ""  # why it cannot be read just now
         self._held = False
-        self._sent: dict[str, dict[str, Any]] = {}
+        self._sent: dict[str, dict[str, Any]] = {}  # learners as the page has them
+        self._seen = 0  # lines of the log that it has
         self._read = 0
         self._torn = b""
         self._changed_at = 0.0
@@ -44,15 +42,13 @@ class Following:
 
     def look(self) -> bool:
         """Read what is new in the journal; return whether anything changed."""
-        before = (self.unreadable, self._held)
+        before, content = (self.unreadable, self._held), b""
         try:
             content = self._unread()
             self.unreadable = ""
         except FileNotFoundError:
-            content = b""
             self.unreadable = "The journal is gone." if self._read else ""  # or the run has not begun yet
         except OSError as error:
-            content = b""
             self.unreadable = f"{self.path.name} cannot be read: {error.strerror}."
         self._held = is_held(self.path)
         if content and not self.trouble:
@@ -91,29 +87,20 @@ class Following:
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything."""
-        self._sent = {}
-        return self.changes(0)
+        self._sent, self._seen = {}, 0
+        return self.changes()
 
-    def changes(self, seen: int) -> dict[str, Any]:
-        """Return what has changed since the last call; `seen` is how many lines of the log are known already."""
+    def changes(self) -> dict[str, Any]:
+        """Return what has changed since the last call."""
         account, trouble = self.account, self.trouble or self.unreadable
         if account is None:
-            return {"header": waiting(trouble), "learners": [], "decisions": [], **NO_ENDING}
-        claim = certificate_of(account)
-        now = learners(account, claim)
-        changed = [one for name, one in now.items() if one != self._sent.get(name)]
-        self._sent = now
-        return {
-            "header": {**header(account, self._elapsed(account)), "trouble": trouble},
-            "learners": changed,
-            "decisions": decisions(account, seen),
-            **endings(account, claim),
-        }
-
-    @property
-    def log_length(self) -> int:
-        """How many lines the log has."""
-        return len(self.account.decisions) if self.account else 0
+            return waiting(trouble)
+        told = story(account, elapsed=self._elapsed(account), seen=self._seen)
+        told["header"]["trouble"] = trouble
+        now = {one["learner"]: one for one in told["learners"]}
+        told["learners"] = [one for name, one in now.items() if one != self._sent.get(name)]
+        self._sent, self._seen = now, len(account.decisions)
+        return told
 
     def _elapsed(self, account: Account) -> float:
         """Return how long the run has been going on: its own clock, plus the time since it last wrote something."""

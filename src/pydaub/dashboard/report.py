@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.dashboard.page import assembled
 from pydaub.errors import grouped
-from pydaub.views.standings import lines
 from pydaub.views.story import story
-from pydaub.views.summary import duration
+from pydaub.views.summary import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account
 
 HIDDEN: Final = {"learners", "definitions", "data"}  # settings that mean nothing to a person
+# The table for browsers without scripts.
+TITLES: Final = ("Learner", "Size", "Training", "Validation", "Bound", "Priority", "Rows", "Time", "Status", "Remarks")
+COLUMNS: Final = ("learner", "size", "train", "valid", "bound", "priority", "rows", "time", "standing", "why")
 TALL: Final = 820  # pixels in a notebook
 
 
@@ -46,7 +48,7 @@ class Report:
         """The page as one file that needs nothing else."""
         content = {**story(self.account), "about": self._facts()}
         nonce = secrets.token_urlsafe(16)
-        page = assembled(self.title, nonce, content, _unscripted(self.account, content))
+        page = assembled(self.title, nonce, content, _unscripted(content))
         policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:"
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         return page.replace("<meta charset", f"{meta}\n<meta charset", 1)
@@ -69,24 +71,13 @@ def _words(value: Any) -> str:  # noqa: ANN401  # a setting may be any JSON valu
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _unscripted(account: Account, content: Mapping[str, Any]) -> str:
+def _unscripted(content: Mapping[str, Any]) -> str:
     """Return result, ranking and decisions for browsers without scripts."""
     claim = content["certificate"]
     sentences = [*content["summary"], *([claim["text"]] if claim else [])]
-    titles = ("Learner", "Size", "Training", "Validation", "Bound", "Priority", "Rows", "Time", "Status", "Remarks")
-    head = "".join(f"<th>{title}</th>" for title in titles)
-    rows = []
-    for line in lines(account):
-        scores = (line.train, line.valid, line.bound, line.priority)
-        cells = (line.learner, line.size, *scores, line.rows, duration(line.seconds), line.standing, line.why)
-        rows.append("".join(f"<td>{escape(_cell(cell))}</td>" for cell in cells))
-    table = "".join(f"<tr>{row}</tr>" for row in rows)
-    log = "".join(f"<li>{escape(decision.words)}</li>" for decision in account.decisions)
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+    head = "".join(f"<th>{title}</th>" for title in TITLES)
+    cells = [[escape(shown(one[name])) for name in COLUMNS] for one in content["learners"]]
+    table = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
+    log = "".join(f"<li>{escape(decision['words'])}</li>" for decision in content["decisions"])
     return f'{words}<div class="scroll all"><table><tr>{head}</tr>{table}</table></div><ol>{log}</ol>'
-
-
-def _cell(value: str | float | None) -> str:
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return "" if value is None else value if isinstance(value, str) else f"{value:,}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import os
-import secrets
 import socket
 import sys
 import tempfile
@@ -17,16 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
-from pydaub.dashboard.app import Dashboard, run_title
-from pydaub.dashboard.following import Following
+from pydaub.dashboard.app import Dashboard
 from pydaub.errors import InputError
 from pydaub.runs.journal import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from pydaub.runs.steering import Mailbox
 
 HIGHEST_PORT: Final = 65_535
 LOOPBACK: Final = "127.0.0.1"
@@ -35,8 +30,6 @@ LINGER: Final = 30.0  # seconds that the page of an ended run waits for a viewer
 
 def serve(  # noqa: PLR0913  # everything that a person may choose
     folder: Path,
-    journal: Path,
-    mailbox: Mailbox,
     *,
     addable: Callable[[], list[str]] = list,
     host: str = LOOPBACK,
@@ -47,11 +40,10 @@ def serve(  # noqa: PLR0913  # everything that a person may choose
     """Serve the page until interrupted; without `linger`, until the run has ended and no viewer is left."""
     listening = _bound(host, port)
     port = listening.getsockname()[1]
-    token = secrets.token_urlsafe(24)
-    dashboard = Dashboard(Following(journal), mailbox, token, title=run_title(folder), addable=addable)
+    dashboard = Dashboard(folder, addable)
     name = LOOPBACK if _is_any(host) else host
     shown = f"[{name}]" if ":" in name else name
-    address = f"http://{shown}:{port}/?token={token}"
+    address = f"http://{shown}:{port}/?token={dashboard.token}"
     hosts = [LOOPBACK, "localhost", shown, *(_own_names() if _is_any(host) else [])]
     config = uvicorn.Config(
         dashboard.app(hosts), log_level="error", lifespan="on", server_header=False, timeout_graceful_shutdown=1
@@ -111,16 +103,13 @@ def _bound(host: str, port: int) -> socket.socket:
 
 def _browse(address: str) -> None:
     """Open the page through a file that only its owner can read, to keep the token off every command line."""
-    descriptor, path = tempfile.mkstemp(suffix=".html", prefix="pydaub-")
-    with os.fdopen(descriptor, "w") as file:
-        file.write(
-            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">pydaub</a>'
-        )
-    with suppress(webbrowser.Error, OSError):
-        webbrowser.open(f"file://{path}")
-    time.sleep(LINGER)
-    with suppress(OSError):
-        os.unlink(path)  # noqa: PTH108
+    page = f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">pydaub</a>'
+    with suppress(OSError), tempfile.NamedTemporaryFile("w", suffix=".html", prefix="pydaub-") as file:
+        file.write(page)
+        file.flush()
+        with suppress(webbrowser.Error, OSError):
+            webbrowser.open(f"file://{file.name}")
+        time.sleep(LINGER)
 
 
 def _own_names() -> list[str]:

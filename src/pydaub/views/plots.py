@@ -32,12 +32,6 @@ LINE_PARTS: Final = 16
 LONGEST_NAME: Final = 32
 
 
-def check_plots() -> None:
-    """Raise an error that says what to install where matplotlib is missing."""
-    if find_spec("matplotlib") is None:
-        raise InputError("Plots need matplotlib. Install it with `pip install 'pydaub[plot]'`.")
-
-
 def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
     """Return the learners that were ahead of the best at a size that both have had, in the order of their lead."""
     own = dict(curves[best])
@@ -108,60 +102,51 @@ def drawn(path: Path, size: tuple[float, float], draw: Callable[[Axes], None]) -
 
 def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write Figure 1, Figure 2 and all learning curves of a run; return the paths."""
-    check_plots()
-    if unknown := [each for each in formats if each not in FORMATS]:
-        raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {unknown[0]!r}.")
-    told = learners(account)
-    measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
-    if not measured:
+    unknown = [repr(each) for each in formats if each not in FORMATS]
+    if unknown or not formats:
+        raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {', '.join(unknown) or 'none'}.")
+    told, made = learners(account), []
+    if not any(one["points"] for one in told.values()):
         raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
-    ranking = [name for name in told if name in measured]
-    selected = next((name for name, one in told.items() if one["standing"] == "selected"), None)
-    by_score = sorted(told, key=lambda name: (name not in measured, -measured[name][-1][1] if name in measured else 0))
-    labels = {
-        name: f"{_short(name)} {measured[name][-1][1]:.3f}" if name in measured else f"{_short(name)} (none)"
-        for name in by_score
-    }
-    rows = {name: one["rows"] for name, one in told.items()}
-    failed = {name for name, one in told.items() if one["standing"] == "failed"}
-    folder.mkdir(parents=True, exist_ok=True)
-    made = []
-    for end in formats:
-        made += [
-            drawn(
-                folder / f"figure1.{end}",
-                (7.5, 4.5),
-                lambda axes: curves_of_leaders(axes, measured, ranking, "Learning curves"),
-            ),
-            drawn(
-                folder / f"figure2.{end}",
-                (max(6.0, 1.5 + 0.18 * len(told)), 4.8),
-                lambda axes: rows_allocated(
-                    axes, rows, labels, "Rows, best last score first", selected=selected, failed=failed
-                ),
-            ),
-            _all_curves(folder / f"curves.{end}", [told[name] for name in ranking[:MOST_CURVES]], account.full_size),
-        ]
+    for end in formats:  # drawn anew for each: saving a figure moves its layout a little
+        for name, figure in _figures(told, account.full_size).items():
+            made.append(_saved(figure, folder / f"{name}.{end}"))
     return made
 
 
-def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: int) -> Path:
+def _figures(told: Mapping[str, Mapping[str, Any]], full_size: int) -> dict[str, Figure]:
+    measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
+    last = {name: points[-1][1] for name, points in measured.items()}
+    labels = {name: f"{_short(name)} {last[name]:.3f}" for name in sorted(last, key=lambda name: -last[name])}
+    labels |= {name: f"{_short(name)} (none)" for name in told if name not in measured}
+    leading, allocated = _figure((7.5, 4.5)), _figure((max(6.0, 1.5 + 0.18 * len(told)), 4.8))
+    curves_of_leaders(leading.subplots(), measured, list(measured), "Learning curves")
+    rows_allocated(
+        allocated.subplots(),
+        {name: one["rows"] for name, one in told.items()},
+        labels,
+        "Rows, best last score first",
+        selected=next((name for name, one in told.items() if one["standing"] == "selected"), None),
+        failed={name for name, one in told.items() if one["standing"] == "failed"},
+    )
+    curves = _all_curves([told[name] for name in list(measured)[:MOST_CURVES]], full_size)
+    return {"figure1": leading, "figure2": allocated, "curves": curves}
+
+
+def _all_curves(learners: Sequence[Mapping[str, Any]], full_size: int) -> Figure:
     """Draw small multiples: training and validation, corrected points, and the bound at the full size."""
     across = min(6, len(learners))
     down = -(-len(learners) // across)
     figure = _figure((2.3 * across, 1.8 * down + 0.5))
     first = min(point[0] for one in learners for point in one["points"])
-    ticks = [
-        first,
-        *([middle] if first < (middle := int(round(math.sqrt(first * full_size), -2))) < full_size else []),
-        full_size,
-    ]
+    middle = int(round(math.sqrt(first * full_size), -2))
+    ticks = [first, middle, full_size] if first < middle < full_size else [first, full_size]
     low = _floor([point[2] for one in learners for point in one["points"]])
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    for axes, one in zip(grid.flat, learners, strict=False):
-        sizes = [point[0] for point in one["points"]]
-        axes.plot(sizes, [point[1] for point in one["points"]], ":", color="tab:orange", label="training")
-        axes.plot(sizes, [point[2] for point in one["points"]], color="tab:blue", label="validation")
+    for place, (axes, one) in enumerate(zip(grid.flat, learners, strict=False)):
+        sizes, train, valid, _ = zip(*one["points"], strict=True)
+        axes.plot(sizes, train, ":", color="tab:orange", label="training")
+        axes.plot(sizes, valid, color="tab:blue", label="validation")
         axes.plot(
             sizes, one["corrected"], "o", color="tab:blue", markerfacecolor="white", markersize=3, label="corrected"
         )
@@ -171,15 +156,12 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
         axes.set_title(_literal(f"{_short(one['learner'])} ({one['standing']})"), fontsize=7)
         axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
         axes.minorticks_off()
-        axes.tick_params(labelsize=6)
+        axes.tick_params(labelsize=6, labelbottom=place + across >= len(learners))  # for the last of its column
         axes.grid(alpha=0.3)
-    for place, axes in enumerate(grid.flat):
-        if place >= len(learners):
-            axes.set_axis_off()
-        elif place + across >= len(learners):  # the last of its column
-            axes.tick_params(labelbottom=True)
-        if place < len(learners) and (last := learners[place]["points"][-1][2]) < low:
-            axes.text(0.5, 0.08, f"below: {last:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
+        if valid[-1] < low:
+            axes.text(0.5, 0.08, f"below: {valid[-1]:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
+    for axes in grid.flat[len(learners) :]:
+        axes.set_axis_off()
     grid.flat[0].set_ylim(bottom=low)  # shared by all
     figure.supxlabel("training rows", fontsize=8)
     figure.supylabel("score", fontsize=8)
@@ -187,7 +169,7 @@ def _all_curves(path: Path, learners: Sequence[Mapping[str, Any]], full_size: in
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
-    return _saved(figure, path)
+    return figure
 
 
 def _floor(scores: Sequence[float]) -> float:
@@ -214,7 +196,8 @@ def _literal(text: str) -> str:
 
 
 def _figure(size: tuple[float, float]) -> Figure:
-    check_plots()
+    if find_spec("matplotlib") is None:
+        raise InputError("Plots need matplotlib. Install it with `pip install 'pydaub[plot]'`.")
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import, and an extra
 
     return Figure(figsize=size, layout="constrained")
@@ -223,6 +206,7 @@ def _figure(size: tuple[float, float]) -> Figure:
 def _saved(figure: Figure, path: Path) -> Path:
     from matplotlib import rc_context  # noqa: PLC0415  # as above
 
+    path.parent.mkdir(parents=True, exist_ok=True)
     # No dates and no random ids: the same run gives the same file.
     no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with rc_context({"svg.hashsalt": "pydaub"}):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydaub.records import Allocation, Measurement
+from pydaub.records import Allocation
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
@@ -42,15 +42,13 @@ def lines(account: Account) -> list[Line]:
         size = account.size(name)
         if leader and name == leader.learner and account.state not in ("running", "paused"):
             size = leader.size
-        measured = outcomes.get(Allocation(name, size)) if size else None
-        train, valid = (
-            (measured.train_score, measured.valid_score) if isinstance(measured, Measurement) else (None,) * 2
-        )
+        outcome = outcomes.get(Allocation(name, size)) if size else None
+        valid = getattr(outcome, "valid_score", None)  # a failure has none
         failed = name in failures
         line = Line(
             learner=name,
             size=size,
-            train=train,
+            train=getattr(outcome, "train_score", None),
             valid=valid,
             loss=None if valid is None or account.scores.top is None else account.scores.top - valid,
             bound=None if failed else finite(strategy.bound(name)),

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from pydaub.runs.certificate import Certificate
     from pydaub.views.standings import Line
 
-STATES: Final = {
-    "running": "running",
-    "paused": "paused",
-    "finished": "finished",
-    "stopped": "stopped",
+STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
     "killed": "not running: it was killed or interrupted; pydaub resume continues it",
 }
@@ -67,25 +63,10 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
     }
 
 
-def waiting(trouble: str) -> dict[str, Any]:
-    """Return the header of a run whose journal has not begun, or cannot be read."""
-    return {
-        "state": "waiting",
-        "words": "waiting for the run to begin",
-        "going": False,
-        "over": False,
-        "facts": [],
-        "actions": {"pause": False, "command": "pause", "stop": False, "add": False},
-        "confirm": {},
-        "first": None,
-        "trouble": trouble,
-    }
-
-
 def _state_words(account: Account) -> str:
     state = account.state
     if state != "stopped":
-        return STATES[state]
+        return STATES.get(state, state)
     how = BY_HAND if account.stopped == BY_HAND else f"stopped: {account.stopped}"
     return f"{how}; pydaub resume continues it"
 
@@ -132,18 +113,18 @@ def learners(account: Account, claim: Certificate | None = None) -> dict[str, di
         if isinstance(outcome, Measurement):
             point = [allocation.size, outcome.train_score, outcome.valid_score, outcome.seconds]
             ahead.setdefault(allocation.learner, []).append(point)
-    remarks = dict(claim.misbehaved) if claim else {}
-    found = {
-        line.learner: _learner(account, line, sorted(ahead.get(line.learner, [])), remarks.get(line.learner, ""))
-        for line in lines(account)
-    }
-    if account.state in GOING_ON and isinstance(account.strategy, Steerable):
-        for one in found.values():
-            one["actions"] = ACTIONS.get(one["standing"], ["boost", "drop"])
+    remarks = claim.misbehaved if claim else {}
+    steerable = account.state in GOING_ON and isinstance(account.strategy, Steerable)
+    found = {}
+    for line in lines(account):
+        one = _learner(account, line, remarks.get(line.learner, ""))
+        one["ahead"] = sorted(ahead.get(line.learner, []))
+        one["actions"] = ACTIONS.get(line.standing, ["boost", "drop"]) if steerable else []
+        found[line.learner] = one
     return found
 
 
-def _learner(account: Account, line: Line, ahead: list[list[float]], remark: str) -> dict[str, Any]:
+def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
     curve = account.strategy.curve(line.learner)
     points = zip(curve.sizes, curve.measurements, strict=True)
     return {
@@ -153,33 +134,35 @@ def _learner(account: Account, line: Line, ahead: list[list[float]], remark: str
         "time": duration(line.seconds),
         "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],
         "corrected": [finite(score) for score in curve.valid],
-        "ahead": ahead,
         "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
-        "actions": [],
         "confirm": {"drop": DROP_QUESTION} if line.standing == "training" else {},
     }
 
 
-def endings(account: Account, claim: Certificate | None) -> dict[str, Any]:
-    """Return the summary of a run that is not going on, the certificate, and how well the assumptions hold."""
+def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> dict[str, Any]:
+    """Return everything; of the log, what follows the lines that the page has `seen`."""
+    claim = certificate_of(account)
     return {
+        "header": header(account, account.clock if elapsed is None else elapsed),
+        "learners": list(learners(account, claim).values()),
+        "decisions": [asdict(decision) for decision in account.decisions[seen:]],
         "summary": [] if account.state in GOING_ON else summary(account),
         "certificate": claim.to_json() if claim else None,
         "audit": (claim and claim.audit) or NO_AUDIT,
     }
 
 
-def decisions(account: Account, seen: int = 0) -> list[dict[str, Any]]:
-    """Return the log, from the given line on."""
-    return [asdict(decision) for decision in account.decisions[seen:]]
-
-
-def story(account: Account) -> dict[str, Any]:
-    """Return everything."""
-    claim = certificate_of(account)
-    return {
-        "header": header(account, account.clock),
-        "learners": list(learners(account, claim).values()),
-        "decisions": decisions(account),
-        **endings(account, claim),
+def waiting(trouble: str) -> dict[str, Any]:
+    """Return the story of a run whose journal has not begun, or cannot be read."""
+    header = {
+        "state": "waiting",
+        "words": "waiting for the run to begin",
+        "going": False,
+        "over": False,
+        "facts": [],
+        "actions": {"pause": False, "command": "pause", "stop": False, "add": False},
+        "confirm": {},
+        "first": None,
+        "trouble": trouble,
     }
+    return {"header": header, "learners": [], "decisions": [], "summary": [], "certificate": None, "audit": ""}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import grouped
-from pydaub.records import Failure, Steered
+from pydaub.records import Allocation, Failure, Measurement, Steered
 
 if TYPE_CHECKING:
+    from pydaub.engines import Table
     from pydaub.records import Evaluated
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
+
+Cell: TypeAlias = str | float | None  # of a table
 
 FOR_MEMORY = (
     "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
@@ -21,6 +24,17 @@ FOR_MEMORY = (
 def counted(count: int, what: str) -> str:
     """Return "1 worker" or "2 workers"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def shown(value: Cell) -> str:
+    """Return a cell of a table.
+
+    >>> [shown(value) for value in ("tree", 1500, 0.75, None)]
+    ['tree', '1,500', '0.7500', '']
+    """
+    if isinstance(value, str | None):
+        return value or ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
 
 
 def duration(seconds: float) -> str:
@@ -35,13 +49,18 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {int(seconds % 60)} s" if seconds < 7200 else f"{minutes // 60:,} h {minutes % 60} min"  # noqa: PLR2004  # two hours
 
 
-def summary(account: Account, place: str | None = None) -> list[str]:
-    """Return what came of a run and what it cost; `place` says where it ran."""
+def summary(account: Account, place: str | None = None, table: Table | None = None) -> list[str]:
+    """Return what came of a run and what it cost.
+
+    `place` says where it ran. Training everything is projected from all times that were measured; of recorded curves,
+    the `table` has the outcomes of that.
+    """
     result = account.result
     spent = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
     earlier = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
     took = f"{result.wall_seconds:,.1f} s{f' on {place}' if place else ''}"
-    return [_selected(account, result), *_metrics(result), f"{spent}; {took}{earlier}.", *_saved(account, result)]
+    everything = _projected(account, result) if table is None else _recorded(result, table)
+    return [_selected(account, result), *_metrics(result), f"{spent}; {took}{earlier}.", *everything]
 
 
 def _selected(account: Account, result: Result) -> str:
@@ -63,22 +82,43 @@ def _metrics(result: Result) -> list[str]:
     return [f"Other metrics: {found}."] if metrics else []
 
 
-def _saved(account: Account, result: Result) -> list[str]:
-    """Compare with training everything, projected from all times that were measured."""
+def _projected(account: Account, result: Result) -> list[str]:
     learners, everything = len(account.learners), account.full_seconds()
     if everything is None or learners == 1 or len(result.steps) == learners or not result.seconds:
         return []
-    cost = f"{result.full_size * learners:,} rows, about {everything:,.1f} s{compared(everything, result.seconds)}"
-    return [f"Training all {counted(learners, 'learner')} on all rows: {cost} (projected from the times measured)."]
+    line = _everything(learners, result, f"about {everything:,.1f}", everything)
+    return [f"{line} (projected from the times measured)."]
 
 
-def compared(full: float, spent: float) -> str:
-    """Return how training everything compares with what was spent."""
-    if not full or not spent:
-        return ""
-    if full >= spent:
-        return f", {full / spent:.1f} times as long"
-    return f"; this run took longer, {spent / full:.1f} times that"
+def _recorded(result: Result, table: Table) -> list[str]:
+    everything = {name: table.outcomes.get(Allocation(name, result.full_size)) for name in table.learners}
+    known = {name: outcome for name, outcome in everything.items() if outcome is not None}
+    trained = sum(step.allocation.size == result.full_size for step in result.steps)
+    if trained == len(everything) == len(result.steps):
+        return []
+    if len(known) < len(everything):
+        missing = counted(len(everything) - len(known), "learner")
+        return [f"No comparison with full training: {missing} not recorded on all rows."]
+    seconds = sum(outcome.seconds for outcome in known.values())
+    scores = {name: outcome.valid_score for name, outcome in known.items() if isinstance(outcome, Measurement)}
+    best = max(scores, key=scores.__getitem__)
+    loss = scores[best] - (result.valid_score or 0.0)
+    verdict = f"The best on all rows is {best} with {scores[best]:.4f}: a loss of {loss:.4f}."
+    return [
+        f"{_everything(len(known), result, f'{seconds:,.1f}', seconds)}.",
+        verdict if loss > 0 else "No learner scores higher on all rows: no loss.",
+    ]
+
+
+def _everything(learners: int, result: Result, words: str, seconds: float) -> str:
+    """Compare with training all learners on all rows, which takes so many seconds."""
+    line = f"Training all {counted(learners, 'learner')} on all rows: {result.full_size * learners:,} rows, {words} s"
+    spent = result.seconds
+    if not seconds or not spent:
+        return line
+    if seconds >= spent:
+        return f"{line}, {seconds / spent:.1f} times as long"
+    return f"{line}; this run took longer, {spent / seconds:.1f} times that"
 
 
 def guessed(result: Result) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import time
@@ -13,21 +12,21 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pydaub.records import Allocation, Evaluated, Measurement, Steered
+from pydaub.records import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
 from pydaub.views.standings import by_priority, lines
-from pydaub.views.summary import compared, counted, event_line, failures, guessed, summary
+from pydaub.views.summary import counted, event_line, failures, guessed, shown, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from types import TracebackType
 
     from pydaub.engines import Table
     from pydaub.records import Event
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
-    from pydaub.views.standings import Line
+    from pydaub.views.summary import Cell
 
+TEXT: Final = {"column", "kind", "learner", "description", "standing", "strategy", "selected"}  # columns of text
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
@@ -46,20 +45,15 @@ def plain(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
-def print_run(out: Console, account: Account, *, place: str | None = None) -> None:
-    """Print where each learner stands, what the run came to, and what may be claimed."""
+def print_run(out: Console, account: Account, *, place: str | None = None, table: Table | None = None) -> None:
+    """Print where each learner stands, what the run came to, and what may be claimed.
+
+    A run on recorded curves is compared with their `table`, and nothing is claimed.
+    """
     print_standings(out, account)
-    result, claim = account.result, certificate_of(account)
-    said = [*summary(account, place), *guessed(result)]
+    result, claim = account.result, None if table else certificate_of(account)
+    said = [*summary(account, place, table), *guessed(result)]
     print_lines(out, [*said, *(["", " ".join(claim.sentences)] if claim else []), *failures(result)])
-
-
-def print_replay(out: Console, account: Account, table: Table, jobs: int) -> None:
-    """Print where each learner stands, and what a run on recorded curves came to against training everything."""
-    print_standings(out, account)
-    result = account.result
-    said = summary(account, counted(jobs, "virtual worker"))[:2]
-    print_lines(out, [*said, *_against_full(result, table), *guessed(result), *failures(result)])
 
 
 def print_lines(out: Console, sentences: Iterable[str]) -> None:
@@ -68,31 +62,20 @@ def print_lines(out: Console, sentences: Iterable[str]) -> None:
         out.print(plain(line), markup=False, soft_wrap=True)
 
 
-def print_columns(out: Console, columns: Iterable[tuple[str, str, int, int | None]]) -> None:
-    """Print the kind of each column, with missing and distinct values."""
-    grid = _grid("column", "kind", "missing", "distinct", left=("column", "kind"))
-    for name, kind, missing, distinct in columns:
-        _add(grid, name, kind, f"{missing:,}" if missing else "", "" if distinct is None else f"{distinct:,}")
-    out.print(grid)
-
-
-def print_learners(out: Console, learners: Iterable[tuple[str, str]]) -> None:
-    """Print names and descriptions."""
-    grid = _grid("learner", "description", left=("learner", "description"))
-    for name, description in learners:
-        _add(grid, name, description)
-    out.print(grid)
+def print_table(out: Console, columns: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
+    """Print a table; columns that are not in `TEXT` hold numbers."""
+    out.print(_grid(columns, rows))
 
 
 def print_standings(out: Console, account: Account) -> None:
     """Print where each learner stands."""
     ranked = lines(account)
-    grid = _grid("learner", "size", "train", "valid", "bound", "total s", "standing", left=("learner", "standing"))
+    rows = []
     for line in ranked[:MOST_SHOWN]:
         why = f": {line.why}" if line.standing == "failed" else ""
-        numbers = (f"{line.size:,}", *_numbers(line), f"{line.seconds:,.2f}")
-        _add(grid, line.learner, *numbers, f"{line.standing}{why}")
-    out.print(grid)
+        scores = (line.train, line.valid, line.bound)
+        rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{line.standing}{why}"))
+    print_table(out, ("learner", "size", "train", "valid", "bound", "total s", "standing"), rows)
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
     out.print()
@@ -105,59 +88,25 @@ def print_comparison(out: Console, results: Mapping[str, Result], *, wall: bool 
     measurements.
     """
     best = results["full"].valid_score if "full" in results else None
-    times = ("seconds", "wall") if wall else ("seconds",)
-    columns = ("strategy", "allocations", "rows", *times, "selected", "score", "loss")
-    grid = _grid(*columns, left=("strategy", "selected"))
+    rows = []
     for name, result in results.items():
-        loss = "" if best is None or result.valid_score is None else f"{best - result.valid_score:.4f}"
-        figures = (
-            f"{len(result.steps):,}",
-            f"{result.rows:,}",
-            f"{result.seconds:,.1f}",
-            *([f"{result.wall_seconds:,.1f}"] if wall else []),
-        )
-        score = "" if result.valid_score is None else f"{result.valid_score:.4f}"
-        _add(grid, name, *figures, result.selected or "", score, loss)
-    out.print(grid)
+        times = [f"{result.seconds:,.1f}", *([f"{result.wall_seconds:,.1f}"] if wall else [])]
+        loss = None if best is None or result.valid_score is None else best - result.valid_score
+        rows.append((name, len(result.steps), result.rows, *times, result.selected, result.valid_score, loss))
+    times = ["seconds", *(["wall"] if wall else [])]
+    print_table(out, ("strategy", "allocations", "rows", *times, "selected", "score", "loss"), rows)
 
 
-def _grid(*columns: str, left: Sequence[str]) -> Grid:
+def _grid(columns: Sequence[str], rows: Iterable[Iterable[Cell]]) -> Grid:
     grid = Grid(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        if column in left:
-            grid.add_column(column, overflow="fold", min_width=8 if column else None)
+        if column in TEXT:
+            grid.add_column(column, overflow="fold", min_width=8)
         else:
             grid.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        grid.add_row(*(Text(plain(shown(cell))) for cell in row))  # as text: a name must not be parsed as markup
     return grid
-
-
-def _add(grid: Grid, *cells: str) -> None:
-    grid.add_row(*(Text(plain(cell)) for cell in cells))  # as text: a name must not be parsed as markup
-
-
-def _numbers(line: Line) -> list[str]:
-    return ["" if number is None else f"{number:.4f}" for number in (line.train, line.valid, line.bound)]
-
-
-def _against_full(result: Result, table: Table) -> list[str]:
-    """Compare with training everything, where the table holds the outcomes of that."""
-    everything = {name: table.outcomes.get(Allocation(name, result.full_size)) for name in table.learners}
-    known = {name: outcome for name, outcome in everything.items() if outcome is not None}
-    trained = sum(step.allocation.size == result.full_size for step in result.steps)
-    if trained == len(everything) == len(result.steps):
-        return []
-    if len(known) < len(everything):
-        missing = counted(len(everything) - len(known), "learner")
-        return [f"No comparison with full training: {missing} not recorded on all rows."]
-    seconds = sum(outcome.seconds for outcome in known.values())
-    rows = result.full_size * len(known)
-    faster = compared(seconds, result.seconds)
-    line = f"Training all {counted(len(known), 'learner')} on all rows: {rows:,} rows, {seconds:,.1f} s{faster}."
-    scores = {name: outcome.valid_score for name, outcome in known.items() if isinstance(outcome, Measurement)}
-    best = max(scores, key=scores.__getitem__)
-    loss = scores[best] - (result.valid_score if result.valid_score is not None else math.nan)
-    verdict = f"The best on all rows is {best} with {scores[best]:.4f}: a loss of {loss:.4f}."
-    return [line, verdict if loss > 0 else "No learner scores higher on all rows: no loss."]
 
 
 class Display:
@@ -185,9 +134,7 @@ class Display:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 
@@ -200,7 +147,7 @@ class Display:
             self._drawn_at = time.monotonic()
             self._cost = self._drawn_at - began
         elif not self._live and not self._quiet and isinstance(event, Evaluated | Steered):
-            self._out.print(plain(event_line(event)), markup=False, soft_wrap=True)
+            print_lines(self._out, [event_line(event)])
 
     def _frame(self) -> Group:
         elapsed = time.monotonic() - self._began
@@ -220,10 +167,9 @@ class Display:
             f"{counted(len(result.steps), 'allocation')}, {counted(len(account.learners), 'learner')},"
             f" {result.rows:,} rows, {result.seconds:,.1f} s of training{saved}"
         )
-        name = account.scores.name
-        grid = _grid("learner", "size", "train", name, "bound", "standing", left=("learner", "standing"))
-        for line in by_priority(lines(account))[:LEADERS]:
-            _add(grid, line.learner, f"{line.size:,}", *_numbers(line), line.standing)
+        leaders = by_priority(lines(account))[:LEADERS]
+        rows = [(line.learner, line.size, line.train, line.valid, line.bound, line.standing) for line in leaders]
+        grid = _grid(("learner", "size", "train", account.scores.name, "bound", "standing"), rows)
         training = ", ".join(f"{each.learner} {each.size:,}" for each in account.training)
         told = Text(plain(f"training: {training}" if training else ""), overflow="ellipsis", no_wrap=True)
         return Group(head, grid, told)
