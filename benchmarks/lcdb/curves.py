@@ -1,4 +1,4 @@
-"""Selection tasks from the recorded learning curves of LCDB 1.0 (Mohr, Viering, Loog and van Rijn, 2022).
+"""Selection tasks from the recorded learning curves of LCDB 1.0 (Mohr, Viering, Loog and van Rijn, 2022) and 1.1.
 
 LCDB holds scores and training times of scikit-learn's classifiers with default settings on 246 data sets from OpenML,
 for the sizes 16 sqrt(2)^k and a last one, each with several splits. It is on PyPI under the MIT license. One CSV file
@@ -9,6 +9,12 @@ data set is the largest size at which some pair has at least 12 learners; data s
 task of a pair has its sizes from 64 to N, and the learners that were recorded at each of them. A pair counts if it
 reaches N and keeps at least 12 learners. Each data set contributes the first five pairs, ordered by the number of
 learners (most first), then by inner and outer seed.
+
+LCDB 1.1 (Yan, Mohr and Viering, 2025) is a new experiment on mostly the same data sets. Its curves are read from a
+Parquet file with the columns `openmlid`, `learner`, `size`, `err_train`, `err_valid`, `err_test` (means over 25 splits)
+and `seconds` (of the same learner on the same data set in LCDB 1.0), if one is given. Each data set is one task, with
+the learners that are recorded at every size; it counts from eight learners on. One validation row for eight training
+rows is assumed, the shares of LCDB.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -49,6 +55,8 @@ LEAST_FULL_SIZE: Final = 4000
 LEAST_LEARNERS: Final = 12
 LEAST_SECONDS: Final = 1e-4  # shorter times are below the resolution of the clock
 SEEDS: Final = 5
+LEAST_LEARNERS_11: Final = 8
+TRAIN_PER_VALID: Final = 8
 IDS: Final = {"odd": (1,), "even": (0,), "all": (0, 1)}  # remainders of the ids modulo 2
 
 
@@ -61,6 +69,7 @@ class Task:
     table: Table
     test: Mapping[str, float]  # hidden from strategies
     valid_rows: int
+    source: str = "1.0"
 
     @property
     def learners(self) -> tuple[str, ...]:
@@ -95,6 +104,26 @@ def tasks(cache: Path, ids: str = "odd", seeds: int = SEEDS) -> Iterator[Task]:
     frame = frame[(frame["openmlid"] % 2).isin(IDS[ids])]
     for data, rows in frame.groupby("openmlid"):
         yield from _tasks_of(int(data), rows, seeds)
+
+
+def tasks_11(path: Path, ids: str = "odd") -> Iterator[Task]:
+    """Yield the tasks of LCDB 1.1 with odd, even or all ids that the file holds, ordered by id."""
+    frame = pd.read_parquet(path)
+    frame = frame[(frame["openmlid"] % 2).isin(IDS[ids]) & (frame["size"] >= LEAST_SIZE)]
+    frame = frame.assign(learner=frame["learner"].astype(str))
+    for data, rows in frame.groupby("openmlid"):
+        sizes = rows["size"].nunique()
+        complete = rows[rows.groupby("learner")["size"].transform("size") == sizes]
+        full_size = int(rows["size"].max())
+        if full_size < LEAST_FULL_SIZE or complete["learner"].nunique() < LEAST_LEARNERS_11:
+            continue
+        scored = complete.assign(
+            size_train=complete["size"],
+            size_test=full_size // TRAIN_PER_VALID,
+            traintime=complete["seconds"],
+            **{f"score_{part}": 1 - complete[f"err_{part}"] for part in ("train", "valid", "test")},
+        )
+        yield replace(_task(int(data), (0, 0), scored), source="1.1")
 
 
 def _tasks_of(data: int, rows: pd.DataFrame, seeds: int) -> Iterator[Task]:

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle
+from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle, simple
 from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, Scores, SlopeBound, Subset
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
 
-DELTAS: Final = (0.0002, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.08)
+DELTAS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
 LINE: Final = "frugal"  # methods with this prefix are settings of one strategy, joined by a line in the plot
 
 
@@ -29,7 +29,7 @@ def grown(task: Task, first: float, ratio: float) -> Schedule:
 
 
 def _frugal(task: Task, delta: float) -> Strategy:
-    return Frugal(task.learners, Schedule(task.sizes), delta, Scores(rows=task.valid_rows))
+    return Frugal(task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows))
 
 
 def _daub(task: Task, first: int, ratio: float, *, train_cap: bool = True) -> Strategy:
@@ -50,6 +50,7 @@ def _lccv(task: Task, *, cheapest_first: bool) -> Strategy:
 
 def _methods() -> Iterator[tuple[str, Method]]:
     yield "full", lambda task: Full(task.learners, Schedule(task.sizes))
+    yield "simple: N/32, 8 on N/8, 2 on N", simple
     yield "subset N/8", partial(_subset, part=8)
     yield "subset N/32", partial(_subset, part=32)
     yield "daub b 512 r sqrt 2", partial(_daub, first=512, ratio=math.sqrt(2))

@@ -1,6 +1,8 @@
 """Replay every method on every task of LCDB and print speed-ups and losses.
 
-    python -m benchmarks.lcdb.run [--ids odd] [--seeds 5] [--out build/lcdb/odd.json] [--plot build/lcdb/odd.svg]
+    python -m benchmarks.lcdb.run [--ids odd] [--seeds 5] [--lcdb11 FILE] [--out odd.json] [--plot odd.svg]
+
+With a file of LCDB 1.1, its data sets are added, and the tables are those of both together and of each alone.
 
 Run it in the root of the repository. Each data set counts once. The speed-up of a task is the time of full training
 over the time that the method spent; the figure is the geometric mean over the seeds of a data set, and then over data
@@ -17,6 +19,7 @@ import argparse
 import json
 import os
 from dataclasses import asdict, dataclass
+from itertools import chain, product
 from multiprocessing import Pool
 from pathlib import Path
 from statistics import fmean, geometric_mean
@@ -24,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from benchmarks.lcdb.curves import IDS, SEEDS, Task, tasks
+from benchmarks.lcdb.curves import IDS, SEEDS, Task, tasks, tasks_11
 from benchmarks.lcdb.frontier import draw
 from benchmarks.lcdb.methods import DELTAS, LINE, METHODS
 from benchmarks.lcdb.peers import Chosen
@@ -42,6 +45,7 @@ class Replay:
     """Result of one method on one task."""
 
     method: str
+    source: str
     data: int
     full_size: int
     seeds: tuple[int, int]
@@ -85,6 +89,7 @@ def replayed(task: Task, method: str) -> Replay:
     best = max(task.learners, key=lambda name: task.at_full[name].valid_score)
     return Replay(
         method,
+        task.source,
         task.data,
         task.full_size,
         task.seeds,
@@ -100,11 +105,11 @@ def all_replayed(task: Task) -> list[Replay]:
     return [replayed(task, method) for method in METHODS]
 
 
-def by_data(replays: Iterable[Replay]) -> dict[int, list[Replay]]:
+def by_data(replays: Iterable[Replay]) -> dict[tuple[str, int], list[Replay]]:
     """Group replays by data set."""
-    found: dict[int, list[Replay]] = {}
+    found: dict[tuple[str, int], list[Replay]] = {}
     for replay in replays:
-        found.setdefault(replay.data, []).append(replay)
+        found.setdefault((replay.source, replay.data), []).append(replay)
     return found
 
 
@@ -147,6 +152,7 @@ def _of_data(replays: Sequence[Replay]) -> list[dict[str, object]]:
     """Return the figures of one method for each data set, as JSON values."""
     return [
         {
+            "lcdb": source,
             "data": data,
             "full_size": one[0].full_size,
             "speed_up": geometric_mean(each.speed_up for each in one),
@@ -158,7 +164,7 @@ def _of_data(replays: Sequence[Replay]) -> list[dict[str, object]]:
                 for each in one
             ],
         }
-        for data, one in by_data(replays).items()
+        for (source, data), one in by_data(replays).items()
     ]
 
 
@@ -172,28 +178,35 @@ def main() -> None:
     parser.add_argument(
         "--cache", type=Path, default=Path("build/lcdb"), help="folder of LCDB, which is downloaded if it is missing"
     )
+    parser.add_argument("--lcdb11", type=Path, help="Parquet file with curves of LCDB 1.1 (see curves.py)")
     parser.add_argument("--out", type=Path, help="write the figures of each data set to this JSON file")
     parser.add_argument("--plot", type=Path, help="draw speed-up against loss: .svg or .png")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="number of processes (default: all CPUs)")
     arguments = parser.parse_args()
     with Pool(arguments.workers) as pool:
-        given = tasks(arguments.cache, arguments.ids, arguments.seeds)
+        more = tasks_11(arguments.lcdb11, arguments.ids) if arguments.lcdb11 else ()
+        given = chain(tasks(arguments.cache, arguments.ids, arguments.seeds), more)
         replays = [each for some in pool.imap(all_replayed, given) for each in some]
     of_method = {name: [each for each in replays if each.method == name] for name in METHODS}
-    groups: dict[int, dict[str, Figures]] = {}
-    for least in GROUPS:
-        some = {name: [each for each in each_of if each.full_size >= least] for name, each_of in of_method.items()}
+    groups: dict[str, dict[str, Figures]] = {}
+    sources = (("1.0", "1.1"), ("1.0",), ("1.1",)) if arguments.lcdb11 else (("1.0",),)
+    for least, source in product(GROUPS, sources):
+        some = {
+            name: [each for each in each_of if each.full_size >= least and each.source in source]
+            for name, each_of in of_method.items()
+        }
         if not (counted := by_data(some["full"])):
             continue
-        groups[least] = {name: figures(each) for name, each in some.items()}
-        print(f"\nN >= {least:,}: {len(counted)} data sets ({arguments.ids} ids), {len(some['full'])} tasks\n")
-        print(table(groups[least]))
+        title = f"LCDB {' and '.join(source)}, N >= {least:,}"
+        groups[title] = {name: figures(each) for name, each in some.items()}
+        print(f"\n{title}: {len(counted)} data sets ({arguments.ids} ids), {len(some['full'])} tasks\n")
+        print(table(groups[title]))
         print(f"\n{promises(some)}")
     if arguments.out:
         written = {
             "ids": arguments.ids,
             "seeds": arguments.seeds,
-            "groups": {least: {name: asdict(one) for name, one in group.items()} for least, group in groups.items()},
+            "groups": {title: {name: asdict(one) for name, one in group.items()} for title, group in groups.items()},
             "data_sets": {name: _of_data(each) for name, each in of_method.items()},
         }
         arguments.out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
@@ -201,8 +214,8 @@ def main() -> None:
         draw(
             arguments.plot,
             {
-                f"N >= {least:,}": {name: (one.speed_up, 100 * one.valid.mean) for name, one in group.items()}
-                for least, group in groups.items()
+                title: {name: (one.speed_up, 100 * one.valid.mean) for name, one in group.items()}
+                for title, group in groups.items()
             },
         )
 

@@ -154,11 +154,11 @@ def test_the_training_score_is_no_cap(score: float, train: float, gain: float) -
     assert expected(curve_of(points, train=train), [1600]) == expected(curve_of(points), [1600])
 
 
-@given(st.floats(0.05, 0.9), st.floats(0.01, 0.04), rates)
-def test_a_flat_or_falling_step_leaves_a_chance(score: float, fall: float, rate: float) -> None:
+@given(st.floats(0.05, 0.9), st.floats(1.02, 1.1), rates)
+def test_a_flat_or_falling_step_leaves_a_chance(score: float, factor: float, rate: float) -> None:
     flat = expected(curve_of({100: score, 400: score}), [1600, 12_800])
-    falling = expected(curve_of({100: score + fall, 400: score}), [1600, 12_800])
-    rising = expected(curve_of({100: score - fall, 400: score}), [1600, 12_800])
+    falling = expected(curve_of({100: 1 - (1 - score) / factor, 400: score}), [1600, 12_800])
+    rising = expected(curve_of({100: 1 - (1 - score) * factor, 400: score}), [1600, 12_800])
     assert score < flat.bound < score + 0.03 * (1 - score)
     assert flat.bound < falling.bound < rising.bound, "the larger the last step, the less certain is the next"
     assert flat.worth(rate) <= falling.worth(rate) <= rising.worth(rate)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.lcdb.curves import COLUMNS, tasks
+from benchmarks.lcdb.curves import COLUMNS, tasks, tasks_11
+from pydaub import Measurement
 
 SIZES = (32, 45, 64, 91, 4000)
 NAMES = [f"sklearn.some.module.Learner{number:02}" for number in range(13)]
@@ -79,6 +80,24 @@ def test_the_first_of_two_duplicates_counts_and_times_are_at_least_a_tenth_of_a_
 def test_ids_choose_the_data_sets(ids: str, found: list[int], tmp_path: Path) -> None:
     cache = archived(tmp_path, [*whole(7), *whole(4), *whole(3)])
     assert [task.data for task in tasks(cache, ids)] == found
+
+
+def test_tasks_of_lcdb_11_have_the_learners_with_complete_curves(tmp_path: Path) -> None:
+    errors = {"err_train": 0.0, "err_valid": 0.25, "err_test": 0.5}
+    rows = [
+        {"openmlid": data, "learner": f"learner{number}", "size": size, **errors, "seconds": size / 1000}
+        for data, learners in ((3, 9), (4, 9), (5, 7))
+        for number in range(learners)
+        for size in (32, 64, 4000, 8000)
+        if (data, number, size) != (3, 8, 4000)
+    ]
+    pd.DataFrame(rows).to_parquet(tmp_path / "curves.parquet")
+    (task,) = tasks_11(tmp_path / "curves.parquet")
+    assert (task.data, task.source, task.full_size, task.valid_rows) == (3, "1.1", 8000, 1000)
+    assert task.sizes == (64, 4000, 8000)
+    assert task.learners == tuple(f"learner{number}" for number in range(8))
+    assert task.recorded("learner0", 4000) == Measurement(1.0, 0.75, 4.0)
+    assert task.test["learner0"] == 0.5
 
 
 def test_an_archive_without_the_csv_file_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,7 +13,17 @@ from sklearn.model_selection import HalvingGridSearchCV
 
 from benchmarks.lcdb.curves import Task
 from benchmarks.lcdb.methods import METHODS, grown
-from benchmarks.lcdb.peers import Chosen, Lccv, brackets, extended_line, fitted, hyperband, lccv_next, sklearn_rounds
+from benchmarks.lcdb.peers import (
+    Chosen,
+    Lccv,
+    brackets,
+    extended_line,
+    fitted,
+    hyperband,
+    lccv_next,
+    simple,
+    sklearn_rounds,
+)
 from benchmarks.lcdb.run import Replay, figures, replayed
 from pydaub import Allocation, Measurement, Schedule, Table, TableEngine, run
 
@@ -106,6 +117,15 @@ def test_schedules_consist_of_recorded_sizes_and_end_with_the_full_size() -> Non
     assert grown(of, 512, math.sqrt(2)).sizes == tuple(size for size in SIZES if size >= 512)
 
 
+def test_the_simple_policy_keeps_eight_and_then_two() -> None:
+    of = random_task(12)
+    chosen = simple(of)
+    counts = Counter(allocation.size for allocation in chosen.trained)
+    assert [counts[size] for size in sorted(counts)] == [12, 8, 2]
+    at_full = [allocation.learner for allocation in chosen.trained if allocation.size == of.full_size]
+    assert chosen.learner == max(at_full, key=lambda name: of.at_full[name].valid_score)
+
+
 def test_every_method_selects_a_learner_and_full_training_loses_nothing() -> None:
     of = random_task(5)  # few, because fitting curves is slow
     found = {name: replayed(of, name) for name in METHODS}
@@ -118,7 +138,7 @@ def test_every_method_selects_a_learner_and_full_training_loses_nothing() -> Non
 
 def test_each_data_set_counts_once_whatever_its_number_of_seeds() -> None:
     def one(data: int, speed_up: float, loss: float) -> Replay:
-        return Replay("m", data, 4000, (0, 0), "a", speed_up, loss, -loss)
+        return Replay("m", "1.0", data, 4000, (0, 0), "a", speed_up, loss, -loss)
 
     found = figures([one(1, 1, 0.0), one(1, 4, 0.04), one(3, 8, 0.0)])
     assert found.speed_up == pytest.approx(4)

@@ -111,7 +111,7 @@ def test_a_parameter_goes_with_the_strategies_that_have_it(name: str) -> None:
     """The declaration is what the constructor, the settings and the command line use."""
     parameter = PARAMETERS[name]
     for strategy in STRATEGIES:
-        value = parameter.choices[-1] if parameter.choices else (not parameter.default if parameter.kind is bool else 2)
+        value = parameter.choices[-1] if parameter.choices else (not parameter.default if parameter.kind is bool else 1)
         if strategy in strategies_with(name):
             assert plan_of(strategy=strategy, parameters={name: value}).strategy.settings[name] == value
             assert plan_of(strategy=strategy, parameters={name: None}).strategy.settings[name] == parameter.default

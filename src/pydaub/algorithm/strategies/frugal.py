@@ -46,8 +46,8 @@ class Frugal(Steerable):
     learner is dropped for good: an expensive one waits until the others have cost as much.
 
     Some learners stay at the level of chance up to a certain number of rows and rise only then, which no forecast
-    shows. When nothing else is worth its time, up to the share `hedge` of the time therefore goes to the other
-    learners: the cheapest first, and up to the last size before all rows.
+    shows. When nothing else is worth its time, up to the share `hedge` of the time therefore goes to the others, the
+    cheapest first. A learner's price here is that of all sizes up to the last before all rows, and then of all rows.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Frugal(Steerable):
         self._worths: dict[str, float] = {}  # the latest keys in the ranking
         self._range: dict[str, tuple[float, float]] = {}  # worths at HEADROOM * `_floor` and at `_floor`
         self._unranked: dict[str, None] = {}  # used as an ordered set
-        self._cheapest = Ranking()  # learners that may be hedged, by their price up to the last size before all rows
+        self._cheapest = Ranking()  # the learners that wait, by the price of a hedge
         self._hedged = 0.0  # seconds spent on hedges
         self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
 
@@ -315,9 +315,8 @@ class Frugal(Steerable):
         self._outlooks[learner] = outlook
         self._range.pop(learner, None)
         self._unranked[learner] = None
-        if len(outlook.steps) > 1 and learner not in self._dropped:
-            price = sum(seconds for _, seconds in outlook.steps[:-1])
-            self._cheapest.push(-price, self._position[learner])
+        if learner not in self._dropped:
+            self._cheapest.push(-_hedge_price(outlook), self._position[learner])
 
     def _forget_decision(self) -> None:
         self._stale = True
@@ -341,6 +340,11 @@ class Frugal(Steerable):
 
     def _done(self) -> bool:
         return not self._fresh and self._decide() is None and self._affordable() is None
+
+
+def _hedge_price(outlook: Outlook) -> float:
+    """Return the seconds up to the last size before all rows; after that size, those on all rows."""
+    return sum(seconds for _, seconds in outlook.steps[: max(len(outlook.steps) - 1, 1)])
 
 
 def _nearest(sizes: Iterable[int], wanted: float) -> int:
