@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -33,6 +36,21 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--slow=ray must be run in a process of its own, without other kinds")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files without slow tests of the kinds that `--slow` names: to collect all tests takes long."""
+    wanted = _wanted(config)
+    if not wanted or "random" in wanted or collection_path.suffix != ".py":
+        return None
+    return None if any(_marks(collection_path, kind) for kind in wanted) else True
+
+
+@cache
+def _marks(path: Path, kind: str) -> bool:
+    """Return whether a file marks tests as slow of this kind."""
+    text = path.read_text()
+    return f'slow("{kind}")' in text or f"needs_{kind}" in text
+
+
 @pytest.hookimpl(trylast=True)  # after Hypothesis has marked the property tests
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the quick tests, or the slow ones of the kinds that `--slow` names."""
@@ -55,4 +73,6 @@ def _is_chosen(item: pytest.Item, wanted: set[str]) -> bool:
     (kind,) = marker.args
     if kind not in KINDS:
         raise pytest.UsageError(f"{item.nodeid}: the kind of a slow test must be one of {sorted(KINDS)}, got {kind!r}")
+    if kind != "random" and not _marks(item.path, kind):  # `pytest_ignore_collect` would leave it out
+        raise pytest.UsageError(f'{item.nodeid}: its file must contain slow("{kind}") or needs_{kind}')
     return kind in wanted

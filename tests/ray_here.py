@@ -24,6 +24,7 @@ needs_ray = [
     pytest.mark.slow("ray"),
 ]
 STORE = 100_000_000  # bytes; by default Ray takes a third of the memory
+MEMORY = 1 << 30  # bytes that each node has for evaluations
 
 _TOKEN = secrets.token_hex(32)  # one for this process, because Ray reads it only once
 _nodes: list[Any] = []
@@ -51,7 +52,8 @@ def cluster(nodes: int) -> list[Any]:
 
 def add(**options: Any) -> Any:
     """Return one more node, which `cluster` does not count; `remove` it afterwards."""
-    return _patiently(lambda: _head.add_node(num_cpus=1, object_store_memory=STORE, **options))
+    wanted = {"num_cpus": 1, "object_store_memory": STORE, "memory": MEMORY, **options}
+    return _patiently(lambda: _head.add_node(**wanted))
 
 
 def _patiently(start: Callable[[], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from pathlib import Path
@@ -85,6 +86,17 @@ def test_a_worker_away_from_the_run_fetches_the_rows_once_and_returns_the_files_
     assert not list((copy_of("run") / "fitted").iterdir()), "the fitted learner is sent back"
     bench.unpack(answer["files"])
     assert bench.fitted(allocation, outcome.valid_score) is not None
+
+
+def test_a_worker_that_ignores_interruptions_can_be_cancelled(tmp_path: Path) -> None:
+    """Ray cancels by SIGINT, which a node ignores if a script has started it in the background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert evaluate_there(crate_of("nowhere", tmp_path, {}), {}, Limits(), {}, reusable=False) == {}
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_workers_that_settle_at_once_unpack_once_and_all_go_on(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_the_stack_is_deeper_than_that_of_a_usual_thread() -> None:
 def test_a_full_stack_is_a_recursion_error() -> None:
     jvm.start()
     with pytest.raises(RecursionError, match="the JVM's stack is full"):
-        jvm.call(lambda: nested(400_000))
+        jvm.call(lambda: nested(200_000))
 
 
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow("weka")), 2])
@@ -98,7 +98,7 @@ def test_a_full_heap_is_a_failure_of_kind_memory(tmp_path: Path) -> None:
 @pytest.mark.slow("weka")
 def test_a_forest_that_outgrows_the_heap_is_a_failure_of_kind_memory(tmp_path: Path) -> None:
     forest = WekaClassifier("weka.classifiers.trees.RandomForest", "-I 5000")
-    outcome, _ = evaluated(forest, tmp_path, Limits(300.0, 100 * MB), size=3000)
+    outcome, _ = evaluated(forest, tmp_path, Limits(300.0, 50 * MB))
     assert isinstance(outcome, Failure)
     assert outcome.kind == "memory"
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -194,9 +195,16 @@ def _set_up(crate: Crate) -> Station | None:
     global _station  # noqa: PLW0603  # one for each worker process, which outlives an evaluation
     if _station is None or _station.identity != crate.identity:
         _close()
+        _heed_cancellation()
         folder = crate.settle()
         _station = None if folder is None else Station(crate, folder)
     return _station
+
+
+def _heed_cancellation() -> None:
+    """Let SIGINT raise KeyboardInterrupt, by which Ray cancels; a node that a script starts with `&` ignores SIGINT."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _close() -> None:
