@@ -41,7 +41,7 @@ from pydaub import (
     run,
 )
 from pydaub.data import prepare
-from pydaub.engines.cluster import fleet
+from pydaub.engines.cluster import fleet, node
 from pydaub.engines.cluster.fleet import Fleet
 from pydaub.engines.cluster.node import IDENTITY, Crate, copy_of
 from pydaub.engines.cluster.ray import RayEngine, connect
@@ -229,9 +229,9 @@ def test_a_worker_that_is_idle_keeps_no_server(tmp_path: Path, monkeypatch: pyte
 
     def impatiently(*arguments: Any, **options: Any) -> Any:  # Ray sends this function to the worker
         with mock.patch("pydaub.engines.cluster.node.IDLE_SECONDS", 1.0):
-            return fleet._evaluate_on_node(*arguments, **options)  # noqa: SLF001  # not replaced in the worker
+            return node.evaluate_there(*arguments, **options)
 
-    monkeypatch.setattr(fleet, "_evaluate_on_node", impatiently)
+    monkeypatch.setattr(fleet, "evaluate_there", impatiently)
     gate = tmp_path / "gate"
     engine = RayEngine(task({"gated": faulty.Gated(str(gate), str(tmp_path / "pids"))}), tmp_path / "run")
     engine.submit(Allocation("gated", FULL))
