@@ -41,9 +41,9 @@ from pydaub import (
     run,
 )
 from pydaub.data import prepare
-from pydaub.engines.cluster import fleet, node
+from pydaub.engines.cluster import fleet
 from pydaub.engines.cluster.fleet import Fleet
-from pydaub.engines.cluster.node import IDENTITY, Crate, copy_of
+from pydaub.engines.cluster.node import IDENTITY, Crate, copy_of, evaluate_there
 from pydaub.engines.cluster.ray import RayEngine, connect
 from pydaub.engines.processes import ProcessEngine
 from pydaub.engines.registry import Where
@@ -229,7 +229,7 @@ def test_a_worker_that_is_idle_keeps_no_server(tmp_path: Path, monkeypatch: pyte
 
     def impatiently(*arguments: Any, **options: Any) -> Any:  # Ray sends this function to the worker
         with mock.patch("pydaub.engines.cluster.node.IDLE_SECONDS", 1.0):
-            return node.evaluate_there(*arguments, **options)
+            return evaluate_there(*arguments, **options)
 
     monkeypatch.setattr(fleet, "evaluate_there", impatiently)
     gate = tmp_path / "gate"
