@@ -132,18 +132,25 @@ class Scores:
         The best possible score; None where that is unknown.
     proportion
         Whether a score is a proportion of these rows, so that its standard error is known.
+    cross_validated
+        Whether a score is measured on the sample itself, so that at a smaller size it is on fewer rows.
     """
 
     name: str = "score"
     rows: int | None = None
     top: float | None = 1.0
     proportion: bool = True
+    cross_validated: bool = False
 
     def __post_init__(self) -> None:
         if self.rows is not None and whole(self.rows, "rows") < 1:
             raise InputError(f"`rows` must be at least 1, or None, got {self.rows}.")
         if self.top is not None and not math.isfinite(number(self.top, "top")):
             raise InputError(f"`top` must be a finite number, or None, got {self.top}.")
+
+    def noise_rows(self, size: int) -> int | None:
+        """Return the number of rows that a score at this size is a proportion of; None if that is not known."""
+        return (size if self.cross_validated else self.rows) if self.proportion else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -152,7 +159,8 @@ class Scores:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Scores:
         """Return the scores that `to_json` wrote."""
-        return cls(str(fields["name"]), fields["rows"], fields["top"], bool(fields["proportion"]))
+        name, rows, top = str(fields["name"]), fields["rows"], fields["top"]
+        return cls(name, rows, top, bool(fields["proportion"]), bool(fields["cross_validated"]))
 
 
 @dataclass(frozen=True, slots=True)

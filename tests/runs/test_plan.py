@@ -136,7 +136,9 @@ def test_what_the_scores_of_a_run_are(scoring: Any, scores: Scores) -> None:
     planned = plan_of(strategy="frugal", scoring=scoring)
     assert scores_of(planned.task) == scores
     assert Scores.from_json(planned.settings["scores"]) == scores
-    assert scores_of(plan_of(cv=5).task).rows == 210
+    crossed = scores_of(plan_of(cv=5).task)
+    assert (crossed.rows, crossed.noise_rows(210), crossed.noise_rows(70)) == (210, 210, 70)
+    assert scores.noise_rows(70) == (90 if scores.proportion else None), "validation rows are the same at every size"
 
 
 @pytest.mark.parametrize(

@@ -148,14 +148,19 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
 def scores_of(task: Task) -> Scores:
     """Return what the scores of a task are. Scikit-learn's scorers of errors are negative, and named so."""
     scoring = task.scoring
-    rows = (task.data.valid_size if task.cv is None else task.data.full_size) or None
+    top: float | None = None
+    proportion = False
     if scoring is None:
-        return Scores("score", rows, 1.0, task.data.schema.task == "classification")
-    if isinstance(scoring, str):
-        top = 0.0 if scoring.startswith("neg_") else 1.0
-        return Scores(scoring, rows, top, bool(PROPORTIONS.match(scoring)))
-    function = getattr(scoring, "_score_func", scoring)  # of a scorer that scikit-learn made
-    return Scores(getattr(function, "__name__", type(scoring).__name__), rows, None, proportion=False)
+        name, top, proportion = "score", 1.0, task.data.schema.task == "classification"
+    elif isinstance(scoring, str):
+        name, top = scoring, 0.0 if scoring.startswith("neg_") else 1.0
+        proportion = bool(PROPORTIONS.match(scoring))
+    else:
+        function = getattr(scoring, "_score_func", scoring)  # of a scorer that scikit-learn made
+        name = getattr(function, "__name__", type(scoring).__name__)
+    crossed = task.cv is not None
+    rows = (task.data.full_size if crossed else task.data.valid_size) or None
+    return Scores(name, rows, top, proportion, crossed)
 
 
 def _described(thing: Any) -> str:

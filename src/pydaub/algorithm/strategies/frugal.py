@@ -85,7 +85,6 @@ class Frugal(Steerable):
         if not 0 <= self._hedge <= 1:
             raise InputError(f"`hedge` must be from 0 to 1, got {hedge}.")
         self._scores = scores
-        self._noise_rows = scores.rows if scores.proportion else None
         self._fresh = Ranking()  # learners without any outcome
         for position in range(len(self.learners)):
             self._fresh.push(0.0, position)
@@ -272,7 +271,8 @@ class Frugal(Steerable):
         most = 1.0
         if self._firsts and not ceiling == self._scores.top == 1.0:
             most = ceiling - self._firsts[len(self._firsts) // 2]
-        smallest = 0.5 / self._noise_rows if self._noise_rows else SMALLEST_SHARE * most
+        rows = self._scores.noise_rows(self.schedule.full_size)
+        smallest = 0.5 / rows if rows else SMALLEST_SHARE * most
         return min(most, LEFT_TO_GAIN * max(ceiling - self._best, smallest))
 
     def _ceiling(self) -> float:
@@ -310,7 +310,7 @@ class Frugal(Steerable):
         if had == len(sizes) - 1:
             self._bounds[learner] = curve.measurements[-1].valid_score
             return
-        outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._noise_rows)
+        outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._scores.noise_rows(curve.sizes[-1]))
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
         self._range.pop(learner, None)
