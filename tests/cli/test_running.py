@@ -41,7 +41,18 @@ KEYS = {
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
     "model",
 }  # fmt: skip
-CLAIM = {"choice", "audit", "ceiling", "ceiling_learner", "judged", "misbehaved", "tolerance", "doubts", "text"}
+CLAIM = {
+    "choice",
+    "audit",
+    "ceiling",
+    "ceiling_learner",
+    "judged",
+    "short",
+    "misbehaved",
+    "tolerance",
+    "doubts",
+    "text",
+}
 
 
 def journal(folder: Path) -> list[dict[str, Any]]:

@@ -123,6 +123,7 @@ def check(found: Certificate, result: Result, learners: tuple[str, ...]) -> None
     assert (found.ceiling_learner in others) == (found.ceiling is not None)
     asked = {name: [step for step in curve if step in result.steps] for name, curve in curves.items()}
     assert found.judged == sum(len(curve) >= LONG_ENOUGH for curve in asked.values())
+    assert found.short == sum(0 < len(curve) < LONG_ENOUGH for curve in asked.values())
     for name, curve in asked.items():
         expected = misbehaviour(curve, found.tolerance) if len(curve) >= LONG_ENOUGH else set()
         assert set(filter(None, found.misbehaved.get(name, "").split(", "))) == expected
@@ -170,6 +171,8 @@ def says(found: Certificate) -> None:
     first, *rest = found.sentences
     if found.size < found.full_size:
         assert first.startswith("No certificate: no learner has had all")
+    elif not found.finished:
+        assert first.startswith("No certificate: the run did not come to its end")
     elif not found.others:
         assert first == "There was no other learner to compare with."
     elif found.ceiling is None:
@@ -241,6 +244,11 @@ def test_a_run_that_was_stopped_has_no_certificate() -> None:
     found = certified(result, table.learners)
     assert found.sentences[0] == (
         "No certificate: no learner has had all 160 rows. The best score so far is 0.7000, by a with 40 rows."
+    )
+    strategy = Full(table.learners, Schedule(SIZES))
+    found = certified(run(strategy, TableEngine(table), time_limit=1.5), table.learners)
+    assert found.sentences[0] == (
+        "No certificate: the run did not come to its end. The best score so far is 0.7600, by a with 160 rows."
     )
 
 
@@ -339,7 +347,7 @@ def test_of_a_run_that_trained_everything_the_projection_is_what_it_took() -> No
 def test_what_is_only_likely_is_not_said_to_be_impossible() -> None:
     facts: dict[str, Any] = {
         "selected": "tree", "score": 0.9, "size": 100, "full_size": 100, "ceiling_learner": "forest",
-        "judged": 0, "misbehaved": {}, "tolerance": 0.0, "doubts": (), "sure": False,
+        "judged": 0, "short": 4, "misbehaved": {}, "tolerance": 0.0, "doubts": (), "sure": False,
     }  # fmt: skip
     assert Certificate(**facts, others=3, ceiling=0.8).sentences[0] == (
         "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest), judging by its"

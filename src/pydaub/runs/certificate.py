@@ -40,8 +40,8 @@ class Certificate:
     ceiling, ceiling_learner
         The most that any other learner can have on all rows unless its curve gets steeper, and that learner; None where
         some learner has no bound.
-    judged
-        How many curves were long enough to be audited.
+    judged, short
+        How many curves were long enough to be audited, and how many were too short.
     misbehaved
         What was found on which curve.
     tolerance
@@ -50,6 +50,8 @@ class Certificate:
         Reasons not to trust the choice.
     sure
         Whether bounds hold for every curve that does not get steeper. Otherwise they are likely to hold.
+    finished
+        Whether the run came to its end. A run that was stopped has no certificate.
     """
 
     selected: str
@@ -60,10 +62,12 @@ class Certificate:
     ceiling: float | None
     ceiling_learner: str | None
     judged: int
+    short: int
     misbehaved: Mapping[str, str]
     tolerance: float
     doubts: tuple[str, ...]
     sure: bool = True
+    finished: bool = True
 
     @property
     def sentences(self) -> list[str]:
@@ -73,10 +77,13 @@ class Certificate:
     @property
     def choice(self) -> str:
         """What is claimed of the selected learner."""
-        if self.size < self.full_size:
+        if self.size < self.full_size or not self.finished:
+            why = "the run did not come to its end"
+            if self.size < self.full_size:
+                why = f"no learner has had all {self.full_size:,} rows"
             return (
-                f"No certificate: no learner has had all {self.full_size:,} rows. The best score so far is"
-                f" {self.score:.4f}, by {self.selected} with {self.size:,} rows."
+                f"No certificate: {why}. The best score so far is {self.score:.4f}, by {self.selected} with"
+                f" {self.size:,} rows."
             )
         if not self.others:
             return "There was no other learner to compare with."
@@ -105,10 +112,12 @@ class Certificate:
         held = self.judged - len(self.misbehaved)
         found = ", ".join(f"{name} ({what})" for name, what in list(self.misbehaved.items())[:NAMED])
         more = f" and {len(self.misbehaved) - NAMED} more" if len(self.misbehaved) > NAMED else ""
+        short = f" Too short to judge: {self.short} more, with fewer than {LONG_ENOUGH} sizes." if self.short else ""
         return (
             "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for"
             f" {held} of {self.judged} curves, allowing for noise of {self.tolerance:.4f}"
             + (f". Exceptions: {found}{more}." if self.misbehaved else ".")
+            + short
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -117,6 +126,7 @@ class Certificate:
             "ceiling": self.ceiling,
             "ceiling_learner": self.ceiling_learner,
             "judged": self.judged,
+            "short": self.short,
             "misbehaved": dict(self.misbehaved),
             "tolerance": self.tolerance,
             "choice": self.choice,
@@ -156,10 +166,12 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
         ceiling=known[highest] if highest else None,
         ceiling_learner=highest,
         judged=len(judged),
+        short=len(curves) - len(judged),
         misbehaved={name: what for name, what in found.items() if what},
         tolerance=tolerance,
         doubts=tuple(_doubts(result, _curves(result, with_guesses=True), tolerance)),
         sure=sure,
+        finished=result.stopped is None,
     )
 
 
