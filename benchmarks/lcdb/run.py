@@ -180,7 +180,7 @@ def main() -> None:
     )
     parser.add_argument("--lcdb11", type=Path, help="Parquet file with curves of LCDB 1.1 (see curves.py)")
     parser.add_argument("--out", type=Path, help="write the figures of each data set to this JSON file")
-    parser.add_argument("--plot", type=Path, help="draw speed-up against loss: .svg or .png")
+    parser.add_argument("--plot", type=Path, help="draw speed-up against loss, of all curves together: .svg or .png")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="number of processes (default: all CPUs)")
     arguments = parser.parse_args()
     with Pool(arguments.workers) as pool:
@@ -216,6 +216,7 @@ def main() -> None:
             {
                 title: {name: (one.speed_up, 100 * one.valid.mean) for name, one in group.items()}
                 for title, group in groups.items()
+                if title.startswith(f"LCDB {' and '.join(sources[0])},")
             },
         )
 
