@@ -362,6 +362,13 @@ def test_small_errors_are_told_apart(unit: float) -> None:
     assert strategy._unit() == pytest.approx(5 * unit)  # noqa: SLF001  # a share of what is left to gain
 
 
+@pytest.mark.parametrize(("top", "perfect"), [(0.0, 0.0), (1.0, 1.0), (None, 5.0), (1.0, 3.0)])
+def test_learners_that_are_all_perfect_or_all_alike_end_the_run(top: float | None, perfect: float) -> None:
+    curves = {name: [perfect] * len(SIZES) for name in "abc"}
+    for proportion in (True, False):
+        assert finished(table_of(curves), scores=Scores(top=top, proportion=proportion))[1].selected == "a"
+
+
 def test_what_is_tolerated_is_small_beside_what_is_left_to_gain() -> None:
     curves = {"good": [0.990, 0.995, 0.997, 0.9974], "best": [0.985, 0.994, 0.9975, 0.9992]}
     assert finished(table_of(curves), scores=Scores(rows=100_000))[1].selected == "best"

@@ -270,7 +270,9 @@ class Frugal(Steerable):
         ceiling = self._ceiling()
         most = 1.0
         if self._firsts and not ceiling == self._scores.top == 1.0:
-            most = ceiling - self._firsts[len(self._firsts) // 2]
+            most = (
+                ceiling - self._firsts[len(self._firsts) // 2] or 1.0
+            )  # if half of them are perfect, any unit will do
         rows = self._scores.noise_rows(self.schedule.full_size)
         smallest = 0.5 / rows if rows else SMALLEST_SHARE * most
         return min(most, LEFT_TO_GAIN * max(ceiling - self._best, smallest))
@@ -332,6 +334,7 @@ class Frugal(Steerable):
 
     def _leave(self, learner: str) -> None:
         self._forget_decision()
+        self._hedging = None if learner == self._hedging else self._hedging
         for ranking in (self._fresh, self._waiting, self._cheapest):
             ranking.discard(self._position[learner])
 
