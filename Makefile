@@ -21,7 +21,7 @@ test: $(READY) weka browser  ## every test that is not slow by nature, doctests 
 # Ray and a JVM crash in one process, and tests that limit memory need a process of their own, so these two kinds run
 # apart, beside the others. Their output follows at the end.
 SLOW := $(BIN)/pytest -o testpaths=tests --hypothesis-profile thorough --dist worksteal
-test-slow: $(READY) weka browser  ## the tests that are slow by nature, with more random cases; KIND=ray for one kind
+test-slow: $(READY) weka browser  ## the tests that are slow by nature; KIND=ray for one kind, KIND=random also for more random cases
 	@if [ -n "$(KIND)" ]; then \
 	  set -x; $(SLOW) --slow $(KIND) -n $(if $(filter ray memory,$(KIND)),0,auto) $(PYTEST_ARGS); \
 	else \
