@@ -45,9 +45,9 @@ class Frugal(Steerable):
     The price of time falls as the run goes on: doubling the time spent so far must bring a twelfth of `delta`. So no
     learner is dropped for good: an expensive one waits until the others have cost as much.
 
-    Some learners stay at the level of chance up to a certain number of rows and rise only then, which no forecast
-    shows. When nothing else is worth its time, up to the share `hedge` of the time therefore goes to the others, the
-    cheapest first. A learner's price here is that of all sizes up to the last before all rows, and then of all rows.
+    Some learners stay at the level of chance up to a certain number of rows and rise only then. Nothing in their curves
+    announces it. So when no learner is worth its time any more, up to the share `hedge` of all time is spent on those
+    that are left, cheapest first: on the sizes before all rows, and on all rows once a learner has had those.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ class Frugal(Steerable):
     schedule
         Sizes to choose from; about N/128, N/32, N/8 and N are used.
     delta
-        Loss of score that is tolerated to save time. It shrinks with the error that is left: once the best learner has
-        an error below 0.2, it is a share of five times that error. Where the best possible score is not 1, it is a
-        share of the median error at the first size, or of five times the error of the best learner if that is less.
+        Loss of score that is tolerated to save time. It is multiplied by five times the error of the best learner so
+        far, where that is less than 1. Where the best possible score is not 1, it is multiplied by the median error at
+        the first size or by five times the error of the best learner, whichever is less.
     hedge
         Share of the time for learners that promise nothing but cost little, from 0 to 1.
     scores
@@ -287,7 +287,7 @@ class Frugal(Steerable):
             return top
         count = bisect_left(self._firsts, self._best)
         below = self._best - self._firsts[count // 2] if count else 0.0
-        return self._best + max(below, 1e-9 * abs(self._best), 1e-9)
+        return self._best + (below or 1e-9 * abs(self._best) or 1e-9)  # in any unit, above the best
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner
@@ -334,7 +334,8 @@ class Frugal(Steerable):
 
     def _leave(self, learner: str) -> None:
         self._forget_decision()
-        self._hedging = None if learner == self._hedging else self._hedging
+        if learner == self._hedging:
+            self._hedging = None
         for ranking in (self._fresh, self._waiting, self._cheapest):
             ranking.discard(self._position[learner])
 
