@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from cli.commands import PATIENCE, Done, call, evaluated, mixed, refused, sequence, started, wait_until, written
+from cli.commands import PATIENCE, Done, call, mixed, refused, started, written
 from pydaub import DaubSearch
 from pydaub.data import load
 from pydaub.learners.weka.jar import DEBIAN, VARIABLE
@@ -40,30 +39,6 @@ def test_a_run_selects_a_learner_that_predicts(data: Path, tmp_path: Path) -> No
     versions = json.loads((folder / "journal.jsonl").read_text().splitlines()[0])["versions"]
     assert versions["jpype1"]
     assert versions["weka"].startswith("3.")
-
-
-@pytest.mark.slow("weka")
-def test_a_killed_run_resumes_and_ends_like_an_uninterrupted_one(data: Path, tmp_path: Path) -> None:
-    asked = (
-        "run",
-        data,
-        "--target",
-        "label",
-        "--learners",
-        FEW,
-        "--strategy",
-        "daub",
-        "--jobs",
-        1,
-        "--json",
-        "--quiet",
-    )
-    whole = call(*asked, "--out", tmp_path / "whole").json
-    with started(*asked, "--out", tmp_path / "cut") as process:
-        wait_until(lambda: evaluated(tmp_path / "cut") > 3)
-        process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE)
-    assert sequence(call("resume", tmp_path / "cut", "--json", "--quiet").json) == sequence(whole)
 
 
 @pytest.mark.slow("weka")
@@ -102,7 +77,6 @@ def test_a_run_uses_and_remembers_the_jar_that_the_user_names(data: Path, tmp_pa
     assert "weka-j48 " in listed.out
     assert "weka-nnge" not in listed.out
     assert "weka-nnge is left out: WEKA 3.9" in listed.err
-    assert "weka-nnge is left out: WEKA 3.9" in apart("learners", "weka", "--weka-jar", jar, "--json").err
     some = "weka,-weka-[!drz]*,-weka-de*,-weka-r[aeo]*,weka-j48"  # two that are in this WEKA, and some that are not
     asked = ("run", data, "--target", "label", "--learners", some, "--weka-jar", jar, "--jobs", 2, "--out", folder)
     done = apart(*asked, "--time-limit", "0.1s")

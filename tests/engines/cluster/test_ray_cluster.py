@@ -454,7 +454,7 @@ def test_a_local_cluster_listens_on_loopback_only_and_gives_the_same_result(
         "--learners",
         "tree,logistic",
         "--strategy",
-        "daub",
+        "full",
     ]
     before = _listening()
     process = subprocess.Popen(
