@@ -31,6 +31,7 @@ EVENTS: list[Event] = [
     Evaluated(A, Failure("crash", "Größe „ü“ \n\ud800", 0.5), 1.0),
     Submitted(A),
     Evaluated(A, Measurement(0.5, 0.25, 1.0, {"auc": 0.1 + 0.2, "peak_mb": 1e9}), 2.0),
+    Evaluated(A, Measurement(0.5, 0.25, 1.0, {}, (0.1 + 0.2, -1.0)), 2.0),
     Selected("tree", 2.5),
     Resumed(3.0),
     Started({"strategy": "daub"}, {"python": "3.11.7"}),

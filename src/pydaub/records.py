@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FEW, MANY_DIGITS, LONGEST = 1e-3, 1e4, 1e15  # from where on a score is written differently
 LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
 COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "add")
 VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
@@ -59,15 +60,21 @@ class Measurement:
         How long the evaluation took.
     metrics
         Further figures by name. No strategy looks at them.
+    parts
+        The validation score on consecutive blocks of the rows, of a learner that was trained on all rows. It tells two
+        learners apart that were scored on the same rows. Empty where the score is no mean over rows.
     """
 
     train_score: float
     valid_score: float
     seconds: float
     metrics: Mapping[str, float] = field(default_factory=dict, hash=False)
+    parts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
+        if self.parts:
+            object.__setattr__(self, "parts", tuple(number(part, "parts") for part in self.parts))
         if self.metrics:
             checked = {str(name): float(number(value, name)) for name, value in self.metrics.items()}
             object.__setattr__(
@@ -306,6 +313,7 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
             "valid_score": float(outcome.valid_score),
             "seconds": float(outcome.seconds),
             **({"metrics": dict(outcome.metrics)} if outcome.metrics else {}),
+            **({"parts": list(outcome.parts)} if outcome.parts else {}),
         }
     return {"failure": outcome.kind, "message": outcome.message, "seconds": float(outcome.seconds)}
 
@@ -314,8 +322,24 @@ def outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
     """Return the outcome that `outcome_to_json` wrote."""
     if "failure" in fields:
         return Failure(fields["failure"], fields["message"], fields["seconds"])
-    metrics = fields.get("metrics", {})
-    return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"], dict(metrics))
+    metrics, parts = dict(fields.get("metrics", {})), tuple(fields.get("parts", ()))
+    return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"], metrics, parts)
+
+
+def score_text(score: float) -> str:
+    """Return a score with the digits that matter: more of them near 0 and near 1, fewer for large numbers.
+
+    >>> [score_text(score) for score in (0.75, 0.99997, 1.2e-6, -1000000.0, 0.0)]
+    ['0.7500', '0.999970', '1.2e-06', '-1,000,000', '0.0000']
+    """
+    size, score = abs(score), float(score)
+    if size >= MANY_DIGITS:
+        return f"{score:,.0f}" if size < LONGEST else f"{score:.3g}"
+    if 0 < size < FEW:
+        return f"{score:.3g}"
+    if 0 < 1 - size < FEW:
+        return f"{score:.{min(1 - math.floor(math.log10(1 - size)), 12)}f}"
+    return f"{score:.4f}"
 
 
 def parsed(kind: Callable[[str], T], text: str) -> T:

@@ -145,6 +145,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         The allocations with their outcomes, in order; the learners that failed, and why.
     result_, certificate_
         The result of the run, and what may be claimed of the choice.
+    outlook_
+        What the selected learner would probably reach with twice and ten times the rows: a tuple of objects with
+        `rows`, `score`, `low` and `high`. Empty if the search stopped early or only one size of it is known.
     report_
         The page of the run, which a notebook displays.
     schedule_note_
@@ -325,6 +328,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     def _take(self, selection: Selection, data: Prepared) -> None:
         result = selection.result
         self.result_, self.certificate_ = result, selection.certificate
+        self.outlook_ = self.certificate_.prospects if self.certificate_ else ()
         self.report_ = Report(selection.account, type(self).__name__)
         self.best_estimator_, self.best_learner_ = selection.fitted, result.selected
         self.best_size_, self.best_score_ = result.selected_size, result.valid_score

@@ -102,6 +102,35 @@ def test_a_regression_is_measured() -> None:
     assert not measured(task_of(LinearRegression(), data, metrics=False)).metrics
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize(
+    ("task", "scoring", "has_parts"),
+    [
+        ("classification", None, True),
+        ("classification", "accuracy", True),
+        ("classification", "f1_macro", False),
+        ("classification", get_scorer("accuracy"), False),
+        ("regression", None, True),
+        ("regression", "r2", True),
+        ("regression", "neg_mean_squared_error", True),
+        ("regression", "neg_mean_absolute_error", True),
+        ("regression", "neg_median_absolute_error", False),
+    ],
+)
+def test_with_all_rows_the_score_is_also_kept_in_parts_that_average_to_it(
+    task: str, scoring: Any, cv: Any, *, has_parts: bool
+) -> None:
+    data = prepare(*rows(task), split=Split(none=True) if cv else Split())
+    learner = LinearRegression() if task == "regression" else GaussianNB()
+    outcome = measured(task_of(learner, data, scoring=scoring, cv=cv), Allocation("a", data.full_size))
+    assert bool(outcome.parts) == has_parts
+    if has_parts:
+        assert np.mean(outcome.parts) == pytest.approx(outcome.valid_score, rel=0.01 if cv else 1e-4), (
+            "folds differ by a row"
+        )
+    assert not measured(task_of(learner, data, scoring=scoring, cv=cv), Allocation("a", data.full_size // 2)).parts
+
+
 def test_the_fitted_learner_is_the_one_that_was_scored() -> None:
     data = prepare(*rows())
     given = DecisionTreeClassifier(splitter="random")

@@ -32,6 +32,7 @@ from pydaub import (
 )
 from pydaub.algorithm.curve import EXPONENTS
 from pydaub.errors import NothingMeasured
+from pydaub.records import score_text
 from pydaub.runs.certificate import LONG_ENOUGH, NAMED, Certificate, certificate, noise
 from pydaub.runs.result import projected_seconds
 from tables import random_schedule, random_table
@@ -97,10 +98,10 @@ def test_every_claim_holds_for_the_curves(kind: Any, chunk: int) -> None:
                 assert found is None
                 continue
             assert found is not None
-            claims += found.ceiling is not None
+            claims += found.margin is not None
             check(found, result, table.learners)
             says(found)
-    assert claims or kind is Subset
+    assert claims
 
 
 def check(found: Certificate, result: Result, learners: tuple[str, ...]) -> None:
@@ -118,8 +119,20 @@ def check(found: Certificate, result: Result, learners: tuple[str, ...]) -> None
             tops.append(max(curve[-1].bound, *map(score_of, curve)))
         else:
             tops.append(None)
-    known = [top for top in tops if top is not None]
+    certain = result.stopped is None and found.size == found.full_size
+    known = [top for top in tops if top is not None and certain]
     assert found.ceiling == (max(known) if known and len(known) == len(tops) else None)
+    measured = {name: [step for step in curves.get(name, []) if step in result.steps] for name in others}
+    assert (found.margin is not None) == (certain and all(measured.values()))
+    at_full = [name for name, curve in measured.items() if curve and curve[-1].allocation.size == result.full_size]
+    if certain:
+        assert found.looks == len(at_full) + 1
+        assert (found.rival is None) == (len(at_full) == len([curve for curve in measured.values() if curve]))
+        assert found.rival not in at_full
+        assert 0 <= found.chance <= 1
+    if found.margin is not None:
+        assert 0 <= found.margin <= max(1.0 - found.score, 1.0)
+        assert found.margin == 0.0 or found.chance > 0
     assert (found.ceiling_learner in others) == (found.ceiling is not None)
     asked = {name: [step for step in curve if step in result.steps] for name, curve in curves.items()}
     assert found.judged == sum(len(curve) >= LONG_ENOUGH for curve in asked.values())
@@ -175,12 +188,21 @@ def says(found: Certificate) -> None:
         assert first.startswith("No certificate: the run did not come to its end")
     elif not found.others:
         assert first == "There was no other learner to compare with."
-    elif found.ceiling is None:
-        assert first.startswith("No certificate: some learners have no bound yet")
+    elif found.margin is None:
+        assert first.startswith("No certificate: some learners have not been measured")
+    elif found.looks > found.others:
+        assert first.startswith("Certificate: all were trained on all rows; ")
+    elif found.margin:
+        assert f"is within {score_text(found.margin)} of the best of the {found.others + 1} learners" in first
+        assert f"the likeliest to be better is {found.rival} (" in first
     else:
-        assert f"exceed {found.ceiling:.4f} on all rows" in first
-        assert ("none can overtake" in first) == (found.ceiling <= found.score)
-        assert ("at most" in first) == (found.ceiling > found.score)
+        assert first.startswith("Certificate: with 95 % confidence, ")
+    bound = [words for words in rest if words.startswith("If no curve gets steeper and no training score rises")]
+    assert bool(bound) == (found.ceiling is not None and found.looks <= found.others)
+    if bound and found.ceiling is not None:
+        assert f"exceed {score_text(found.ceiling)} on all rows ({found.ceiling_learner})" in bound[0]
+        assert ("so " in bound[0]) == (found.ceiling <= found.score)
+        assert ("at most" in bound[0]) == (found.ceiling > found.score)
     assert any(sentence.startswith("The assumptions") for sentence in rest) == bool(found.judged)
     assert all(sentence.endswith(".") for sentence in found.sentences)
 
@@ -210,32 +232,83 @@ def test_where_curves_behave_no_other_learner_exceeds_the_ceiling(given_curves: 
 
 def test_the_words_of_a_certificate() -> None:
     leading = {"best": [0.5, 0.7, 0.8, 0.85, 0.86], "flat": [0.3, 0.3, 0.3, 0.3, 0.3]}
-    assert of(leading).sentences == [
-        (
-            "Certificate: The only other learner cannot exceed 0.3000 on all rows (flat) unless its curve gets steeper;"
-            " none can overtake best."
-        ),
-        (
-            "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for 2 of 2 curves,"
-            " allowing for noise of 0.0100."
-        ),
-    ]
+    choice, bound, more, audit = of(leading).sentences
+    assert choice == (
+        "Certificate: with 95 % confidence, the other learner does not have a higher score than best on all rows."
+    )
+    assert bound == (
+        "If no curve gets steeper and no training score rises, the other learner cannot exceed 0.3000 on all rows"
+        " (flat): so best is the best."
+    )
+    number = r"0\.\d{4}"
+    assert re.fullmatch(
+        rf"With twice the rows, it would probably reach {number} \({number} to {number}\); with ten times the rows, it"
+        rf" would probably reach {number} \({number} to {number}\), where the intervals are right in 9 of 10 cases\.",
+        more,
+    )
+    assert audit == (
+        "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for 2 of 2 curves,"
+        " allowing for noise of 0.0100."
+    )
     three = {**leading, "third": [0.2, 0.4, 0.45, 0.45, 0.45]}
-    assert of(three).sentences[0].startswith("Certificate: None of the 2 other learners can exceed")
+    assert (
+        of(three).claims[0].startswith("Certificate: with 95 % confidence, none of the 2 other learners has a higher")
+    )
     alone = of({"only": [0.1, 0.2, 0.3, 0.4, 0.5]})
     assert alone.sentences[0] == "There was no other learner to compare with."
-    close = of({"a": [0.5, 0.6, 0.7, 0.8, 0.8], "b": [0.4, 0.5, 0.6, 0.7, 0.95]})
-    assert re.search(r"exceed [\d.]+ on all rows \(b\) .*; that is at most [\d.]+ more than a\.$", close.sentences[0])
+    close = of({"a": [0.5, 0.6, 0.7, 0.8, 0.8], "b": [0.4, 0.5, 0.68, 0.79, 0.95]})
+    assert re.search(r"confidence, a is within [\d.]+ of the best of the 2 learners on all rows", close.claims[0])
+    assert re.search(r"exceed [\d.]+ on all rows \(b\): at most [\d.]+ more than a\.$", close.claims[1])
 
 
-def test_without_bounds_nothing_is_claimed() -> None:
+def test_where_all_had_all_rows_nothing_is_left_to_chance() -> None:
     curves = {"a": [0.5, 0.6, 0.7, 0.75, 0.76], "b": [0.1, 0.1, 0.1, 0.1, 0.95]}
-    assert of(curves, Subset).sentences[0] == (
-        "No certificate: some learners have no bound yet, so one of them could be better on all rows."
-    )
     whole = of(curves, Full)
-    assert (whole.selected, whole.ceiling, whole.judged) == ("b", 0.76, 0)
-    assert len(whole.sentences) == 1, "of curves of one point there is nothing to audit"
+    assert (whole.selected, whole.ceiling, whole.margin, whole.rival, whole.judged) == ("b", 0.76, 0.0, None, 0)
+    assert whole.sentences == [
+        "Certificate: all were trained on all rows; the other learner does not have a higher score than b."
+    ], "of curves of one point there is nothing to audit, and nothing to forecast"
+
+
+def test_a_strategy_without_sure_bounds_gives_none() -> None:
+    table = table_of({"a": [0.5, 0.6, 0.7, 0.75, 0.76], "b": [0.1, 0.1, 0.1, 0.1, 0.95]})
+    result = run(Subset(table.learners, Schedule(SIZES)), TableEngine(table))
+    found = certificate(result, table.learners, Scores(rows=10_000), sure=False)
+    assert found is not None
+    assert (found.ceiling, found.ceiling_learner) == (None, None)
+    assert found.margin is not None
+
+
+def test_learners_that_the_rows_do_not_tell_apart_are_named_and_the_score_is_corrected() -> None:
+    rng = random.Random(1)
+    hits = [[float(rng.random() < 0.8) for _ in range(1000)] for _ in range(2)]
+    parts = {
+        "a": _parts(hits[0]),
+        "alike": _parts([*hits[0][:-1], 1 - hits[0][-1]]),
+        "other": _parts(hits[1]),
+        "worse": _parts([hit * (place % 4 > 0) for place, hit in enumerate(hits[0])]),
+    }
+    score = {name: sum(each) / len(each) for name, each in parts.items()}
+    table = Table(
+        {
+            Allocation(name, size): Measurement(1.0, score[name], 1.0, {}, parts[name] if size == SIZES[-1] else ())
+            for name in parts
+            for size in SIZES
+        }
+    )
+    found = certified(run(Full(table.learners, Schedule(SIZES)), TableEngine(table)), table.learners, 1000)
+    tied = {*parts} - {found.selected, "worse"}
+    assert set(found.ties) == tied
+    words = next(sentence for sentence in found.sentences if "told apart" in sentence)
+    assert words.startswith("By the 1,000 validation rows it cannot be told apart from ")
+    assert re.search(r"alike \(\d+ mistakes more\)", words)
+    assert found.corrected is not None
+    assert found.score - 0.02 < found.corrected < found.score
+    assert "is the highest of 4" in " ".join(found.sentences)
+
+
+def _parts(rows: list[float]) -> tuple[float, ...]:
+    return tuple(sum(rows[place : place + 10]) / 10 for place in range(0, len(rows), 10))
 
 
 def test_a_run_that_was_stopped_has_no_certificate() -> None:
@@ -289,8 +362,8 @@ def test_many_that_misbehave_are_counted_and_some_are_named() -> None:
     curves = {f"l{i}": [0.5, 0.3, 0.2, 0.2, 0.2] for i in range(NAMED + 3)}
     found = of(curves)
     assert len(found.misbehaved) == NAMED + 3
-    assert f"l{NAMED - 1} (fell) and 3 more." in found.sentences[1]
-    assert f"held for 0 of {NAMED + 3} curves" in found.sentences[1]
+    assert f"l{NAMED - 1} (fell) and 3 more." in found.audit
+    assert f"held for 0 of {NAMED + 3} curves" in found.audit
 
 
 @given(st.integers(1, 10**6), st.lists(st.floats(-1, 1), min_size=1))
@@ -342,18 +415,3 @@ def test_of_a_run_that_trained_everything_the_projection_is_what_it_took() -> No
     result = run(Full(table.learners, Schedule(SIZES)), TableEngine(table))
     steps = [(step.allocation, step.outcome) for step in result.steps]
     assert projected_seconds(steps, table.learners, 160) == pytest.approx(result.seconds)
-
-
-def test_what_is_only_likely_is_not_said_to_be_impossible() -> None:
-    facts: dict[str, Any] = {
-        "selected": "tree", "score": 0.9, "size": 100, "full_size": 100, "ceiling_learner": "forest",
-        "judged": 0, "short": 4, "misbehaved": {}, "tolerance": 0.0, "doubts": (), "sure": False,
-    }  # fmt: skip
-    assert Certificate(**facts, others=3, ceiling=0.8).sentences[0] == (
-        "Certificate: None of the 3 other learners is likely to exceed 0.8000 on all rows (forest), judging by its"
-        " curve; none is likely to overtake tree."
-    )
-    assert Certificate(**facts, others=1, ceiling=0.95).sentences[0] == (
-        "Certificate: The only other learner is unlikely to exceed 0.9500 on all rows (forest), judging by its curve;"
-        " that is at most 0.0500 more than tree."
-    )

@@ -7,6 +7,7 @@ error by exp(-Y), where the log-error reduction Y is normally distributed, and s
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -186,6 +187,19 @@ def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: i
         for smaller, size in zip((curve.sizes[-1], *sizes), sizes, strict=False)
     )
     return Outlook(top, error, last_reduction, noise, steps)
+
+
+def ceiling(top: float | None, best: float, firsts: Sequence[float]) -> float:
+    """Return the best possible score; where that is unknown, as far above the best as the median is below it.
+
+    `firsts` are scores at the first size in increasing order. It is their median that counts, so that one learner that
+    diverges does not matter.
+    """
+    if top is not None and best <= top:
+        return top
+    count = bisect_left(firsts, best)
+    below = best - firsts[count // 2] if count else 0.0
+    return best + (below or 1e-9 * abs(best) or 1e-9)  # in any unit, above the best
 
 
 def _gain(tree: _Stage | _Leaf, room: float, rate: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController
 
 from pydaub.data import Sample
 from pydaub.errors import InputError, one_line
-from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics
+from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics, score_parts
 from pydaub.evaluation.reuse import Memory, fit_again
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 
@@ -98,8 +98,8 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
                 fitted = _handed_over(task, allocation, fitted)
             else:
                 measured = _cross_validated(task, allocation, sample)
-        train, valid, metrics = measured
-        return Evaluation(Measurement(train, valid, time.perf_counter() - began, metrics), fitted)
+        train, valid, metrics, parts = measured
+        return Evaluation(Measurement(train, valid, time.perf_counter() - began, metrics, parts), fitted)
     except Exception as error:  # noqa: BLE001  # a learner may raise anything
         kind = "memory" if isinstance(error, MemoryError) else "error"
         return Evaluation(Failure(kind, one_line(error), time.perf_counter() - began))
@@ -146,26 +146,38 @@ def thread_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _Measured(NamedTuple):
+    """Scores on both samples, and the metrics and parts of the score on the second one."""
+
+    train: float
+    valid: float
+    metrics: dict[str, float]
+    parts: tuple[float, ...]
+
+
 def _measured(
     task: Task, allocation: Allocation, train: Sample, valid: Sample, memory: Memory | None = None
-) -> tuple[tuple[float, float, dict[str, float]], Any]:
-    """Fit a learner; return its scores on both samples with the metrics on the second one, and the fitted learner."""
+) -> tuple[_Measured, Any]:
+    """Fit a learner; return how it did on both samples, and the fitted learner."""
     fitted = _fitted(task, allocation, train, memory)
-    train_score, _ = _scored(task, fitted, train, metrics=False)
-    valid_score, metrics = _scored(task, fitted, valid, metrics=task.metrics)
-    return (train_score, valid_score, metrics), fitted
+    train_score, _, _ = _scored(task, fitted, train)
+    scored = _scored(task, fitted, valid, metrics=task.metrics, parts=allocation.size == task.data.full_size)
+    return _Measured(train_score, *scored), fitted
 
 
-def _cross_validated(task: Task, allocation: Allocation, sample: Sample) -> tuple[float, float, dict[str, float]]:
-    """Return the mean scores and metrics over the folds of the sample."""
+def _cross_validated(task: Task, allocation: Allocation, sample: Sample) -> _Measured:
+    """Return the mean scores and metrics over the folds of the sample, and the parts of all folds."""
     folds = [
         _measured(task, allocation, _taken(sample, train), _taken(sample, test))[0]
         for train, test in _folds(task, allocation, sample)
     ]
-    names = [name for name in folds[0][2] if all(name in fold[2] for fold in folds)]
-    metrics = {name: float(np.mean([fold[2][name] for fold in folds])) for name in names}
-    metrics["valid_score_std"] = float(np.std([fold[1] for fold in folds]))
-    return float(np.mean([fold[0] for fold in folds])), float(np.mean([fold[1] for fold in folds])), metrics
+    names = [name for name in folds[0].metrics if all(name in fold.metrics for fold in folds)]
+    metrics = {name: float(np.mean([fold.metrics[name] for fold in folds])) for name in names}
+    metrics["valid_score_std"] = float(np.std([fold.valid for fold in folds]))
+    train, valid = (
+        float(np.mean(scores)) for scores in zip(*((fold.train, fold.valid) for fold in folds), strict=True)
+    )
+    return _Measured(train, valid, metrics, tuple(part for fold in folds for part in fold.parts))
 
 
 def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any, Any]]:
@@ -249,8 +261,10 @@ def _requested_weights(consumer: Any, method: str, sample: Sample) -> dict[str, 
     return {"sample_weight": sample.weights} if wanted else {}
 
 
-def _scored(task: Task, fitted: Any, sample: Sample, *, metrics: bool) -> tuple[float, dict[str, float]]:
-    """Return the score and the other metrics."""
+def _scored(
+    task: Task, fitted: Any, sample: Sample, *, metrics: bool = False, parts: bool = False
+) -> tuple[float, dict[str, float], tuple[float, ...]]:
+    """Return the score and, where they are wanted, the other metrics and the parts of the score."""
     predictions = Predictions(fitted)
     found: dict[str, float] = {}
     if metrics:
@@ -262,7 +276,11 @@ def _scored(task: Task, fitted: Any, sample: Sample, *, metrics: bool) -> tuple[
                 found = regression_metrics(predictions, sample.X, sample.y)
     scorer = check_scoring(fitted, scoring=task.scoring)
     seen = predictions if isinstance(task.scoring, str) else fitted  # a user's scorer may look at the learner itself
-    return _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample))), found
+    score = _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample)))
+    if not parts or callable(task.scoring):
+        return score, found, ()
+    usual = "accuracy" if task.data.schema.task == "classification" else "r2"  # what `score` of an estimator is
+    return score, found, score_parts(predictions, sample.X, sample.y, task.scoring or usual, score)
 
 
 def _finite(score: Any) -> float:

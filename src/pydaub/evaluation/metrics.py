@@ -7,7 +7,9 @@ scikit-learn has all of them, but validates its input again for each, even with 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import math
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
@@ -18,6 +20,9 @@ from sklearn.pipeline import Pipeline
 from pydaub.learners.adapters import NearestClassifier
 
 Array: TypeAlias = np.ndarray[Any, Any]
+
+PARTS: Final = 100  # blocks of rows on which the score is also kept
+DIGITS: Final = 6  # of the score on a block
 
 # These classifiers predict the class with the highest probability, so that predictions follow from the probabilities at
 # no cost. WEKA's do so too; they have an attribute that says so.
@@ -52,6 +57,10 @@ class Predictions:
 
         remembered.__name__ = name  # scikit-learn reads it
         return remembered
+
+    def made(self, X: Any) -> Any:
+        """Return the predictions for these rows, if they were made already; otherwise None."""
+        return self._known.get(("predict", id(X)))
 
     def _predicted(self, X: Any) -> Any:
         last = self._fitted.steps[-1][1] if isinstance(self._fitted, Pipeline) else self._fitted
@@ -89,6 +98,30 @@ def regression_metrics(fitted: Any, X: Any, y: Array) -> dict[str, float]:
         "mean_absolute_error": float(np.mean(np.abs(errors))),
         "root_mean_squared_error": float(np.sqrt(np.mean(errors**2))),
     }
+
+
+def score_parts(predictions: Predictions, X: Any, y: Array, scoring: str, score: float) -> tuple[float, ...]:
+    """Return the score on each of up to `PARTS` consecutive blocks of rows, to compare two learners block by block.
+
+    Empty where the score is no mean over rows, or the predictions would have to be made for this alone.
+    """
+    with suppress(Exception):  # a learner may predict anything; the score counts all the same
+        predicted = predictions.made(X)
+        rows = None if predicted is None else _by_row(np.asarray(predicted).ravel(), np.asarray(y), scoring)
+        if rows is not None and math.isclose(float(np.mean(rows)), score, rel_tol=1e-6, abs_tol=1e-9):
+            blocks = np.array_split(rows, min(PARTS, len(rows)))
+            return tuple(float(f"{np.mean(block):.{DIGITS}g}") for block in blocks)
+    return ()
+
+
+def _by_row(predicted: Array, y: Array, scoring: str) -> Array | None:
+    """Return what each row contributes to the score, such that their mean is the score."""
+    if scoring == "accuracy":
+        return (predicted == y).astype(float)
+    errors = predicted.astype(float) - y
+    if scoring == "r2":
+        return 1 - errors**2 / np.mean((y - np.mean(y)) ** 2)
+    return {"neg_mean_squared_error": -(errors**2), "neg_mean_absolute_error": -abs(errors)}.get(scoring)
 
 
 def _codes(labels: Any, classes: Array) -> Array:

@@ -1,17 +1,21 @@
-"""What a run may claim: what other learners could still reach, and how well the assumptions held.
+"""What a run may claim: how far from the best its choice may be, what more rows would bring, and what is doubtful.
 
-DAUB's promise rests on learning curves that never fall and whose gains diminish (Definition 6 of the paper). Real
+The chances come from curves that were recorded elsewhere (`pydaub.algorithm.prospects`), and hold for any strategy.
+DAUB's own promise rests on learning curves that never fall and whose gains diminish (Definition 6 of the paper). Real
 curves are noisy and some break these assumptions, so every measured curve is audited and the findings are reported.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.records import Measurement
+from pydaub.algorithm.outlook import ceiling
+from pydaub.algorithm.prospects import CONFIDENCE, INTERVAL, Rival, Trace, margin, more_rows
+from pydaub.records import Measurement, score_text
+from pydaub.runs.paired import optimism, told_apart
 from pydaub.runs.result import Step
 
 if TYPE_CHECKING:
@@ -23,6 +27,27 @@ if TYPE_CHECKING:
 
 LONG_ENOUGH: Final = 3  # points that a curve needs to be audited
 NAMED: Final = 8  # learners that are named in a sentence
+MORE: Final = {2: "twice", 10: "ten times"}  # the rows
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What the selected learner would probably reach with more rows.
+
+    Parameters
+    ----------
+    rows
+        How many rows.
+    score
+        The score that is as likely to be exceeded as not.
+    low, high
+        The interval around it that contains the true score in nine of ten cases.
+    """
+
+    rows: int
+    score: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +62,22 @@ class Certificate:
         The number of training rows.
     others
         How many other learners did not fail.
+    margin
+        The best of all learners is better by at most this much on all rows, with 95 % confidence. None where some
+        learner was never measured, and where the run did not come to its end.
+    rival, chance
+        The learner that is the likeliest to be better on all rows, and how likely; None and 0 where all had all rows.
     ceiling, ceiling_learner
-        The most that any other learner can have on all rows unless its curve gets steeper, and that learner; None where
-        some learner has no bound.
+        The most that any other learner can have on all rows if no curve gets steeper and no training score rises, and
+        that learner. None where the strategy has no such bounds, or some learner has none.
+    ties
+        The learners with all rows that the validation rows do not tell apart from the selected one, and how much less
+        they score.
+    looks, corrected
+        How many learners had all rows, and the selected one's score corrected for being the highest of these; None
+        where that is not known.
+    prospects
+        What the selected learner would probably reach with twice and ten times the rows.
     judged, short
         How many curves were long enough to be audited, and how many were too short.
     misbehaved
@@ -48,10 +86,10 @@ class Certificate:
         Falls and rises up to this much count as noise.
     doubts
         Reasons not to trust the choice.
-    sure
-        Whether bounds hold for every curve that does not get steeper. Otherwise they are likely to hold.
     finished
         Whether the run came to its end. A run that was stopped has no certificate.
+    scored_rows
+        The number of rows that a score is a proportion of; None if it is no proportion.
     """
 
     selected: str
@@ -59,50 +97,113 @@ class Certificate:
     size: int
     full_size: int
     others: int
+    margin: float | None
+    rival: str | None
+    chance: float
     ceiling: float | None
     ceiling_learner: str | None
+    ties: Mapping[str, float]
+    looks: int
+    corrected: float | None
+    prospects: tuple[Prospect, ...]
     judged: int
     short: int
     misbehaved: Mapping[str, str]
     tolerance: float
     doubts: tuple[str, ...]
-    sure: bool = True
     finished: bool = True
+    scored_rows: int | None = None
 
     @property
     def sentences(self) -> list[str]:
         """The certificate for people."""
-        return [self.choice, *([self.audit] if self.audit else []), *self.doubts]
+        return [*self.claims, *([self.audit] if self.audit else []), *self.doubts]
+
+    @property
+    def claims(self) -> list[str]:
+        """What is claimed of the selected learner."""
+        found = [self.choice]
+        if self.certain:
+            found += [self._bound(), self._tied(), self._corrected(), self._more_rows()]
+        return [words for words in found if words]
+
+    @property
+    def certain(self) -> bool:
+        """Whether anything is claimed."""
+        return self.finished and self.size == self.full_size
 
     @property
     def choice(self) -> str:
-        """What is claimed of the selected learner."""
-        if self.size < self.full_size or not self.finished:
+        """How far from the best the selected learner may be."""
+        if not self.certain:
             why = "the run did not come to its end"
             if self.size < self.full_size:
                 why = f"no learner has had all {self.full_size:,} rows"
             return (
-                f"No certificate: {why}. The best score so far is {self.score:.4f}, by {self.selected} with"
+                f"No certificate: {why}. The best score so far is {score_text(self.score)}, by {self.selected} with"
                 f" {self.size:,} rows."
             )
         if not self.others:
             return "There was no other learner to compare with."
-        if self.ceiling is None:
-            return "No certificate: some learners have no bound yet, so one of them could be better on all rows."
-        several = self.others > 1
-        what = f"None of the {self.others} other learners" if several else "The only other learner"
-        if self.sure:
-            can, unless, none = "can" if several else "cannot", " unless its curve gets steeper", "none can"
+        if self.margin is None:
+            return "No certificate: some learners have not been measured, so one of them could be better on all rows."
+        others = (
+            f"none of the {self.others} other learners has" if self.others > 1 else "the other learner does not have"
+        )
+        if self.looks == self.others + 1:
+            return f"Certificate: all were trained on all rows; {others} a higher score than {self.selected}."
+        sure = f"Certificate: with {100 * CONFIDENCE:.0f} % confidence"
+        if not self.margin:
+            return f"{sure}, {others} a higher score than {self.selected} on all rows."
+        return (
+            f"{sure}, {self.selected} is within {score_text(self.margin)} of the best of the {self.others + 1} learners"
+            f" on all rows; the likeliest to be better is {self.rival} ({_percent(self.chance)})."
+        )
+
+    def _bound(self) -> str:
+        if self.ceiling is None or self.looks == self.others + 1:
+            return ""
+        who = f"none of the {self.others} others can" if self.others > 1 else "the other learner cannot"
+        more = self.ceiling - self.score
+        compared = (
+            f"at most {score_text(more)} more than {self.selected}" if more > 0 else f"so {self.selected} is the best"
+        )
+        return (
+            f"If no curve gets steeper and no training score rises, {who} exceed"
+            f" {score_text(self.ceiling)} on all rows ({self.ceiling_learner}): {compared}."
+        )
+
+    def _tied(self) -> str:
+        if not self.ties:
+            return ""
+        if rows := self.scored_rows:
+            mistakes = {name: round(less * rows) for name, less in self.ties.items()}
+            named = [f"{name} ({_mistakes(count)})" for name, count in mistakes.items()]
+            where = f"the {rows:,} validation rows"
         else:
-            can, unless, none = (
-                "is likely to" if several else "is unlikely to",
-                ", judging by its curve",
-                "none is likely to",
-            )
-        most = f"{what} {can} exceed {self.ceiling:.4f} on all rows ({self.ceiling_learner}){unless}"
-        if self.ceiling <= self.score:
-            return f"Certificate: {most}; {none} overtake {self.selected}."
-        return f"Certificate: {most}; that is at most {self.ceiling - self.score:.4f} more than {self.selected}."
+            named = [f"{name} ({score_text(less)} less)" for name, less in self.ties.items()]
+            where = "the validation rows"
+        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        return f"By {where} it cannot be told apart from {', '.join(named[:NAMED])}{more} (paired test)."
+
+    def _corrected(self) -> str:
+        if self.corrected is None or score_text(self.corrected) == score_text(self.score):
+            return ""
+        return (
+            f"Its score of {score_text(self.score)} is the highest of {self.looks}, and so probably a little too high:"
+            f" corrected for that, it is {score_text(self.corrected)}."
+        )
+
+    def _more_rows(self) -> str:
+        said = [
+            f"with {words} the rows, it would probably reach {score_text(each.score)} ({score_text(each.low)} to"
+            f" {score_text(each.high)})"
+            for each, words in zip(self.prospects, MORE.values(), strict=False)
+        ]
+        if not said:
+            return ""
+        text = "; ".join(said)
+        return f"{text[0].upper()}{text[1:]}, where the intervals are right in {round(10 * INTERVAL)} of 10 cases."
 
     @property
     def audit(self) -> str:
@@ -115,7 +216,7 @@ class Certificate:
         short = f" Too short to judge: {self.short} more, with fewer than {LONG_ENOUGH} sizes." if self.short else ""
         return (
             "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for"
-            f" {held} of {self.judged} curves, allowing for noise of {self.tolerance:.4f}"
+            f" {held} of {self.judged} curves, allowing for noise of {score_text(self.tolerance)}"
             + (f". Exceptions: {found}{more}." if self.misbehaved else ".")
             + short
         )
@@ -123,13 +224,22 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as plain JSON values."""
         return {
+            "margin": self.margin,
+            "confidence": CONFIDENCE,
+            "rival": self.rival,
+            "chance": self.chance,
             "ceiling": self.ceiling,
             "ceiling_learner": self.ceiling_learner,
+            "ties": dict(self.ties),
+            "looks": self.looks,
+            "corrected": self.corrected,
+            "prospects": [asdict(each) for each in self.prospects],
             "judged": self.judged,
             "short": self.short,
             "misbehaved": dict(self.misbehaved),
             "tolerance": self.tolerance,
             "choice": self.choice,
+            "claims": self.claims,
             "audit": self.audit,
             "doubts": list(self.doubts),
             "text": " ".join(self.sentences),
@@ -145,34 +255,93 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
     """Return what may be claimed of a result; None where nothing was selected.
 
     Only outcomes that were asked for count, or the answer would depend on the number of workers. Outcomes that were
-    evaluated ahead can only raise doubts.
+    evaluated ahead can only raise doubts. `sure` says whether the strategy's bounds hold for every curve that does not
+    get steeper.
     """
     if result.selected is None or result.valid_score is None or result.selected_size is None:
         return None
     curves = _curves(result)
     tolerance = noise(scores, [_score(step) for curve in curves.values() for step in curve])
     others = [name for name in learners if name != result.selected and name not in result.failures]
-    tops = {name: _top(curves.get(name, ()), result.full_size) for name in others}
+    certain = result.stopped is None and result.selected_size == result.full_size
+    at_full = {name: curve[-1] for name, curve in curves.items() if curve[-1].allocation.size == result.full_size}
+    traces = _traces(curves, scores) if certain else {}
+    rivals = {
+        name: Rival.of(traces[name], traces[result.selected], result.full_size)
+        for name in others
+        if name in traces and name not in at_full
+    }
+    measured = certain and all(name in traces for name in others)
+    likeliest = max(rivals, key=lambda name: rivals[name].chance(), default=None)
+    tops = {name: _top(curves.get(name, ()), result.full_size) for name in others} if sure and certain else {}
     known = {name: top for name, top in tops.items() if top is not None}
     highest = max(known, key=lambda name: known[name], default=None) if len(known) == len(tops) else None
     judged = {name: curve for name, curve in curves.items() if len(curve) >= LONG_ENOUGH}
     found = {name: _misbehaviour(curve, tolerance) for name, curve in judged.items()}
+    parts = {name: step.outcome.parts for name, step in at_full.items() if isinstance(step.outcome, Measurement)}
+    own = parts.get(result.selected, ()) if certain else ()
+    alike = {name: each for name, each in parts.items() if own and len(each) == len(own)}
     return Certificate(
         selected=result.selected,
         score=result.valid_score,
         size=result.selected_size,
         full_size=result.full_size,
         others=len(others),
+        margin=margin(rivals.values(), traces[result.selected].errors[-1]) if measured else None,
+        rival=likeliest,
+        chance=rivals[likeliest].chance() if likeliest else 0.0,
         ceiling=known[highest] if highest else None,
         ceiling_learner=highest,
+        ties={
+            name: result.valid_score - _score(at_full[name])
+            for name in sorted(alike, key=lambda name: -_score(at_full[name]))
+            if name in others and not told_apart(own, alike[name])
+        },
+        looks=len(at_full),
+        corrected=result.valid_score - optimism(list(alike.values())) if own else None,
+        prospects=_prospects(traces[result.selected], result.valid_score, result.full_size) if certain else (),
         judged=len(judged),
         short=len(curves) - len(judged),
         misbehaved={name: what for name, what in found.items() if what},
         tolerance=tolerance,
         doubts=tuple(_doubts(result, _curves(result, with_guesses=True), tolerance)),
-        sure=sure,
         finished=result.stopped is None,
+        scored_rows=scores.noise_rows(result.full_size) if own else None,
     )
+
+
+def _traces(curves: Mapping[str, Sequence[Step]], scores: Scores) -> dict[str, Trace]:
+    """Return the errors of each learner."""
+    best = max(_score(step) for curve in curves.values() for step in curve)
+    top = ceiling(scores.top, best, sorted(_score(curve[0]) for curve in curves.values()))
+    return {
+        name: Trace.of(
+            {step.allocation.size: _score(step) for step in curve},
+            top,
+            scores.noise_rows(curve[-1].allocation.size) or scores.rows,
+        )
+        for name, curve in curves.items()
+    }
+
+
+def _prospects(trace: Trace, score: float, full_size: int) -> tuple[Prospect, ...]:
+    """Return what more rows would bring to the selected learner; nothing where only one size is known."""
+    found = []
+    for times in MORE:
+        if errors := more_rows(trace, times):
+            low, middle, high = (score + trace.errors[-1] - error for error in errors)
+            found.append(Prospect(times * full_size, middle, low, high))
+    return tuple(found)
+
+
+def _percent(chance: float) -> str:
+    return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"  # noqa: PLR2004  # one percent
+
+
+def _mistakes(more: int) -> str:
+    if not more:
+        return "as many mistakes"
+    return f"{abs(more):,} mistake{'s' * (abs(more) > 1)} {'more' if more > 0 else 'fewer'}"
 
 
 def noise(scores: Scores, values: Sequence[float]) -> float:
@@ -242,19 +411,21 @@ def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: flo
     ]
     own = [_score(step) for step in curves.get(result.selected or "", ())]
     if own and result.stopped is None and max(own) > score + tolerance:
-        doubts.append(f"Doubtful: {result.selected} had {max(own):.4f} with fewer rows, more than with all of them.")
+        doubts.append(
+            f"Doubtful: {result.selected} had {score_text(max(own))} with fewer rows, more than with all of them."
+        )
     at_full = [step for step in ahead if step.allocation.size == result.full_size]
     if at_full and result.stopped is None:
         best = max(at_full, key=_score)
         doubts.append(
-            f"Doubtful: {best.allocation.learner} was trained on all rows ahead of time and has {_score(best):.4f},"
-            f" more than {result.selected}."
+            f"Doubtful: {best.allocation.learner} was trained on all rows ahead of time and has"
+            f" {score_text(_score(best))}, more than {result.selected}."
         )
     elif ahead and result.stopped is None:
         best = max(ahead, key=_score)
         doubts.append(
-            f"Doubtful: {best.allocation.learner} already had {_score(best):.4f} with {best.allocation.size:,} rows,"
-            f" more than {result.selected} with all. Train it on all rows too."
+            f"Doubtful: {best.allocation.learner} already had {score_text(_score(best))} with"
+            f" {best.allocation.size:,} rows, more than {result.selected} with all. Train it on all rows too."
         )
     if result.failures:
         count = len(result.failures)

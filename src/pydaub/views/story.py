@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.strategies import Steerable
-from pydaub.records import Measurement
+from pydaub.records import Measurement, score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
 from pydaub.views.standings import finite, lines
@@ -77,7 +77,7 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
     chosen = {"finished": "Selected", "stopped": "Best so far"}.get(account.state, "Leader")
     best = "none yet"
     if leader is not None and result.valid_score is not None:
-        best = f"{leader.learner}: {result.valid_score:.4f} with {leader.size:,} rows"
+        best = f"{leader.learner}: {score_text(result.valid_score)} with {leader.size:,} rows"
     trained = _against(account, result.seconds, full_seconds, None if full_seconds is None else duration(full_seconds))
     ahead = sum(outcome.seconds for outcome in account.ahead.values())
     facts = [

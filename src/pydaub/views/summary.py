@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import grouped
-from pydaub.records import Allocation, Failure, Measurement, Steered
+from pydaub.records import Allocation, Failure, Measurement, Steered, score_text
 
 if TYPE_CHECKING:
     from pydaub.engines import Table
@@ -34,7 +34,7 @@ def shown(value: Cell) -> str:
     """
     if isinstance(value, str | None):
         return value or ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else score_text(value)
 
 
 def duration(seconds: float) -> str:
@@ -66,7 +66,7 @@ def summary(account: Account, place: str | None = None, table: Table | None = No
 def _selected(account: Account, result: Result) -> str:
     if result.selected is None or result.valid_score is None:
         return f"Nothing has been selected: {result.stopped or 'every learner failed'}."
-    score = f"{account.scores.name} {result.valid_score:.4f}"
+    score = f"{account.scores.name} {score_text(result.valid_score)}"
     if result.stopped:
         return (
             f"The run ended early ({result.stopped}). The best so far is {result.selected}: {score} with"
@@ -78,7 +78,7 @@ def _selected(account: Account, result: Result) -> str:
 def _metrics(result: Result) -> list[str]:
     metrics = dict(result.measured.metrics) if result.measured else {}
     metrics.pop("peak_mb", None)
-    found = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+    found = ", ".join(f"{name} {score_text(value)}" for name, value in metrics.items())
     return [f"Other metrics: {found}."] if metrics else []
 
 
@@ -103,7 +103,7 @@ def _recorded(result: Result, table: Table) -> list[str]:
     scores = {name: outcome.valid_score for name, outcome in known.items() if isinstance(outcome, Measurement)}
     best = max(scores, key=scores.__getitem__)
     loss = scores[best] - (result.valid_score or 0.0)
-    verdict = f"The best on all rows is {best} with {scores[best]:.4f}: a loss of {loss:.4f}."
+    verdict = f"The best on all rows is {best} with {score_text(scores[best])}: a loss of {score_text(loss)}."
     return [
         f"{_everything(len(known), result, f'{seconds:,.1f}', seconds)}.",
         verdict if loss > 0 else "No learner scores higher on all rows: no loss.",
@@ -147,6 +147,6 @@ def event_line(event: Evaluated | Steered) -> str:
     if isinstance(outcome, Failure):
         return f"[{event.clock:8.1f} s] {what} failed: {outcome.kind} ({outcome.message})"
     return (
-        f"[{event.clock:8.1f} s] {what}: training {outcome.train_score:.4f}, validation {outcome.valid_score:.4f}"
-        f" ({outcome.seconds:.2f} s)"
+        f"[{event.clock:8.1f} s] {what}: training {score_text(outcome.train_score)}, validation"
+        f" {score_text(outcome.valid_score)} ({outcome.seconds:.2f} s)"
     )

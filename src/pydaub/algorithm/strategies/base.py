@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.schedule import Schedule
 from pydaub.errors import AllLearnersFailed, InputError, ProtocolError
-from pydaub.records import Allocation, Failure, Measurement, Outcome
+from pydaub.records import Allocation, Failure, Measurement, Outcome, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -176,9 +176,11 @@ class Strategy(ABC):
         """Return why the race went to the winner and not to this learner."""
         best, own = float(self._at_full[winner]), self.priority(learner)
         if own is None or own <= best:
-            compared = "" if own is None else f", and its own priority of {float(own):.4f} is not higher"
-            return f"{winner} has {best:.4f} on all rows{compared}"
-        return f"{winner} got all rows first; the priority {float(own):.4f} of {learner} was not the highest then"
+            compared = "" if own is None else f", and its own priority of {score_text(float(own))} is not higher"
+            return f"{winner} has {score_text(best)} on all rows{compared}"
+        return (
+            f"{winner} got all rows first; the priority {score_text(float(own))} of {learner} was not the highest then"
+        )
 
     def curve(self, learner: str) -> Curve:
         """Return what has been measured of the learner."""

@@ -9,7 +9,7 @@ from pydaub.algorithm.bounds import UpperBound, value
 from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.steerable import Steerable
-from pydaub.records import Allocation, Failure, Outcome
+from pydaub.records import Allocation, Failure, Outcome, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -89,10 +89,10 @@ class Daub(Steerable):
             return f"every learner starts with the {len(self._bootstrap)} smallest sizes"
         own, following = float(self._bounds[asked.learner]), self._waiting.first
         if following is None:
-            return f"its bound {own:.4f} is the only one left"
-        return (
-            f"its bound {own:.4f} is the highest; {self.learners[following[1]]} follows with {float(following[0]):.4f}"
-        )
+            return f"its bound {score_text(own)} is the only one left"
+        most, position = following
+        after = f"{self.learners[position]} follows with {score_text(float(most))}"
+        return f"its bound {score_text(own)} is the highest; {after}"
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
+from bisect import insort
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydaub.algorithm.outlook import LEAST_SECONDS, SMALLEST_SHARE, Outlook, expected
+from pydaub.algorithm.outlook import LEAST_SECONDS, SMALLEST_SHARE, Outlook, ceiling, expected
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import Parameter
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
-from pydaub.records import Allocation, Failure, Outcome, Scores, number
+from pydaub.records import Allocation, Failure, Outcome, Scores, number, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -145,13 +145,15 @@ class Frugal(Steerable):
         if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
             return "every learner starts with the smallest size"
         best = max(self._at_full.values(), default=None)
-        compared = "the highest priority" if best is None else f"more than the best on all rows so far, {best:.4f}"
-        return f"training it on is worth its time up to a score of {self._decided[1]:.4f}, {compared}"
+        compared = (
+            "the highest priority" if best is None else f"more than the best on all rows so far, {score_text(best)}"
+        )
+        return f"training it on is worth its time up to a score of {score_text(self._decided[1])}, {compared}"
 
     def _lost_to(self, winner: str, learner: str) -> str:
         best, own = self._at_full[winner], self.priority(learner)
-        worth = "" if own is None else f"training it on is worth its time only up to a score of {own:.4f}, and "
-        return f"{worth}{winner} has {best:.4f}"
+        worth = "" if own is None else f"training it on is worth its time only up to a score of {score_text(own)}, and "
+        return f"{worth}{winner} has {score_text(best)}"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -238,9 +240,8 @@ class Frugal(Steerable):
         bound for a while, and few learners need a closer look at each decision.
         """
         asked = self._outstanding.learner if self._outstanding else None
-        ceiling = self._ceiling()
-        if ceiling != self._looked_from:
-            self._looked_from = ceiling
+        if (top := self._ceiling()) != self._looked_from:
+            self._looked_from = top
             for name in self._outlooks:
                 self._look(name)
             if asked:
@@ -267,27 +268,15 @@ class Frugal(Steerable):
 
     def _unit(self) -> float:
         """Return the score difference of which delta is a share."""
-        ceiling = self._ceiling()
-        most = 1.0
-        if self._firsts and not ceiling == self._scores.top == 1.0:
-            most = (
-                ceiling - self._firsts[len(self._firsts) // 2] or 1.0
-            )  # if half of them are perfect, any unit will do
+        top, most = self._ceiling(), 1.0
+        if self._firsts and not top == self._scores.top == 1.0:
+            most = top - self._firsts[len(self._firsts) // 2] or 1.0  # if half of them are perfect, any unit will do
         rows = self._scores.noise_rows(self.schedule.full_size)
         smallest = 0.5 / rows if rows else SMALLEST_SHARE * most
-        return min(most, LEFT_TO_GAIN * max(ceiling - self._best, smallest))
+        return min(most, LEFT_TO_GAIN * max(top - self._best, smallest))
 
     def _ceiling(self) -> float:
-        """Return the best possible score; where that is unknown, as far above the best as the median is below it.
-
-        The median is that of the first size, so that one learner that diverges does not matter.
-        """
-        top = self._scores.top
-        if top is not None and self._best <= top:
-            return top
-        count = bisect_left(self._firsts, self._best)
-        below = self._best - self._firsts[count // 2] if count else 0.0
-        return self._best + (below or 1e-9 * abs(self._best) or 1e-9)  # in any unit, above the best
+        return ceiling(self._scores.top, self._best, self._firsts)
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner

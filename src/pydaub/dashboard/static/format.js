@@ -26,7 +26,16 @@ const byId = (id) => document.getElementById(id);
 
 const marked = (word, text = word) => (MARKS[word] ? `${MARKS[word]} ${text}` : text);
 
-const number = (value, digits = 4) => (value === null ? "" : value.toFixed(digits));
+// The same digits as `score_text` in records.py.
+function number(value) {
+  if (value === null) return "";
+  const size = Math.abs(value);
+  if (size >= 1e15) return value.toPrecision(3);
+  if (size >= 1e4) return count(value);
+  if (size > 0 && size < 1e-3) return String(Number(value.toPrecision(3)));
+  if (size < 1 && 1 - size < 1e-3) return value.toFixed(Math.min(1 - Math.floor(Math.log10(1 - size)), 12));
+  return value.toFixed(4);
+}
 
 const count = (value) => Math.round(value).toLocaleString("en");
 

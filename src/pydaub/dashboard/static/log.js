@@ -25,7 +25,7 @@ function decisionLine({ number: value, clock, words }) {
 
 function drawResult() {
   byId("ending").hidden = !run.summary.length;
-  const claims = run.certificate ? [run.certificate.choice, ...run.certificate.doubts] : [];
+  const claims = run.certificate ? [...run.certificate.claims, ...run.certificate.doubts] : [];
   byId("certificate").replaceChildren(...[...run.summary, ...claims].map((words) => make("p", words)));
 }
 

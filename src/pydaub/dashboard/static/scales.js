@@ -24,7 +24,7 @@ function tickStep(low, high) {
 
 function ticks([low, high]) {
   const step = tickStep(low, high);
-  const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  const digits = Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
   const found = [];
   for (let score = Math.ceil(low / step - 1e-9) * step; score <= high + step / 1e6; score += step) {
     found.push([score, score.toFixed(digits)]);
