@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pydaub import Measurement
@@ -84,12 +84,29 @@ def test_a_higher_price_of_time_lowers_the_worth(outlook: Outlook, rate: float) 
     assert outlook.worth(2 * rate) <= outlook.worth(rate)
 
 
-@given(outlooks, rates, st.floats(0.0, 1.0))
+@given(outlooks, rates, st.floats(0.001, 1000.0))
 def test_where_the_search_starts_changes_the_worth_by_rounding_only(
-    outlook: Outlook, rate: float, distance: float
+    outlook: Outlook, rate: float, factor: float
 ) -> None:
-    cold = outlook.worth(rate)
-    assert outlook.worth(rate, cold - distance) == pytest.approx(cold, abs=1e-6 * max(abs(cold), 1.0))
+    found = outlook.top - outlook.worth(rate)
+    assert outlook.room(rate, factor * found) == pytest.approx(found, rel=1e-6, abs=1e-9)
+
+
+@given(outlooks, rates, st.floats(1e-3, 1e3))
+def test_the_bound_that_costs_little_is_never_below_the_worth(outlook: Outlook, rate: float, cost: float) -> None:
+    """Also for learners with one point whose times grow with the rows, which share what they know."""
+    doublings = [each for each, _ in outlook.steps]
+    regular = tuple((each, cost * 2 ** sum(doublings[: place + 1])) for place, each in enumerate(doublings))
+    for each in (outlook, replace(outlook, last_reduction=None, steps=regular)):
+        assert each.most(rate) >= each.worth(rate) - 1e-9 * max(abs(each.worth(rate)), 1.0)
+
+
+@given(outlooks, rates, st.floats(-1.0, 1.0))
+def test_it_pays_where_the_worth_is_higher(outlook: Outlook, rate: float, share: float) -> None:
+    worth = outlook.worth(rate)
+    score = worth + share * (outlook.top - worth)
+    assume(abs(share) > 1e-6)
+    assert outlook.pays(rate, score) == (worth > score)
 
 
 def test_the_quadrature_is_exact_for_the_moments_of_a_normal_variable() -> None:
@@ -111,7 +128,7 @@ def test_stages_raise_the_worth_of_an_expensive_learner_whose_forecast_is_uncert
     outlook: Outlook, rate: float
 ) -> None:
     certain = replace(outlook, last_reduction=0.0, noise=0.0)
-    at_once, in_stages = ((4.0, 100.0),), ((2.0, 0.0), (2.0, 100.0))
+    at_once, in_stages = ((4.0, 100.0),), ((2.0, 1e-3), (2.0, 100.0))
     known = [replace(certain, steps=steps).worth(rate) for steps in (at_once, in_stages)]
     slack = FLAT_DEVIATION * (outlook.error + 100 * rate) + 1e-6
     assert known[0] <= known[1] + 1e-6

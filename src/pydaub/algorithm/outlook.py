@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydaub.algorithm.curve import extended
 
@@ -36,8 +37,13 @@ MOST_REDUCTION: Final = 10.0  # cap on the log-error reduction; exp(-10) is prac
 SMALLEST_SHARE: Final = 1e-4  # floor on the error as a share of the learner's largest, if the noise is not known
 SMALLEST_ERROR: Final = 1e-300  # avoids the logarithm of zero
 LARGEST_ERROR: Final = 1e200  # avoids an overflow
-STEPS: Final = 40  # iterations of Newton's method, and of the bisection that follows if it does not converge
-PRECISION: Final = 1e-9  # tolerance on the gain, relative to the cost
+STEPS: Final = 80  # most iterations for a worth
+PRECISION: Final = 1e-9  # tolerance on the gain, relative to the price of the first step
+# For upper bounds on worths: rooms for which the excess is known, in units of the error; the rates and errors within a
+# factor of e for which the room of a learner with a single point is known; and a margin for rounding.
+ROOMS: Final = tuple(math.exp(place / 2) for place in range(-8, 3))
+RATES, TABLES, MARGIN = 4, 8, 1e-3
+NEXT_RATE: Final = math.expm1(1 / RATES)
 LEAST_SECONDS: Final = 1e-3  # added to every training time, so that no training is free
 NEGLIGIBLE: Final = -9.0  # standard deviations; the probability of less is below the resolution of a float near 1
 
@@ -81,6 +87,7 @@ class Outlook:
     last_reduction: float | None
     noise: float
     steps: tuple[tuple[float, float], ...]
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def bound(self) -> float:
@@ -89,7 +96,7 @@ class Outlook:
         mean, deviation = self.log_reduction(self.error, self.last_reduction, doublings)
         return self.top - self.error * math.exp(-mean - BOUND_DEVIATIONS * deviation)
 
-    def worth(self, rate: float, least: float = -math.inf) -> float:
+    def worth(self, rate: float) -> float:
         """Return the score up to which training this learner pays on average, at a price of `rate` per second.
 
         If another learner already has a higher score, the expected improvement is less than the price of the time.
@@ -99,32 +106,91 @@ class Outlook:
         and Singla, "The Markovian Price of Information", 2019).
 
         The gain of each stopping policy is linear in the score and in the rate, and the best policy is their maximum.
-        So the gain is convex in the score, which lets Newton's method converge from one side, and the worth is convex
-        in the rate.
+        So the gain is convex in the score, and the worth is convex in the rate.
 
         Parameters
         ----------
         rate
             Price of a second, in units of the score.
-        least
-            Known lower limit of the result, from which the search starts. It changes the result by rounding only;
-            without it, the search is a cold start, so that identical learners tie exactly.
         """
-        tree = self._tree(self.error, self.last_reduction, 0)
-        cost = rate * sum(seconds for _, seconds in self.steps)
-        room = min(2 * max(self.error, cost), self.top - least)
-        while _gain(tree, room, rate)[0] < 0:
-            room *= 2
+        return self.top - self.room(rate, self.top - self.most(rate))
+
+    def room(self, rate: float, start: float) -> float:
+        """Return the room above the worth, found from any start.
+
+        The gain is that of the first step less its price. Their logarithms are nearly linear in that of the room, so
+        Newton's method converges in a few steps there; an interval around the root keeps it safe.
+        """
+        tree, low, high, room = self.tree, 0.0, math.inf, start or self.error
+        first = max(rate * self.steps[0][1], SMALLEST_ERROR)
         for _ in range(STEPS):
             gain, probability = _gain(tree, room, rate)
-            if gain <= PRECISION * cost:
-                return self.top - room
-            room -= gain / probability
-        too_little = 0.0
-        for _ in range(STEPS):
-            middle = (too_little + room) / 2
-            too_little, room = (too_little, middle) if _gain(tree, middle, rate)[0] > 0 else (middle, room)
-        return self.top - room
+            if abs(gain) <= PRECISION * first:
+                break
+            low, high = (low, room) if gain > 0 else (room, high)
+            excess = gain + first  # what the first step brings
+            wanted = math.nan
+            if excess > 0 and probability > 0:
+                step = math.log(excess / first) * excess / (room * probability)
+                wanted = room * math.exp(-min(max(step, -1.0), MOST_REDUCTION))
+            room = wanted if low < wanted < high else 2 * low if high == math.inf else (low + high) / 2
+        return room
+
+    def pays(self, rate: float, score: float) -> bool:
+        """Return whether the worth exceeds this score, at a fraction of the cost of computing it."""
+        return _gain(self.tree, self.top - score, rate)[0] > 0
+
+    def most(self, rate: float) -> float:
+        """Return an upper bound on the worth that costs little."""
+        return self.top - (self._room_of_one_point(rate) if self.last_reduction is None else self._room_of_more(rate))
+
+    def _room_of_one_point(self, rate: float) -> float:
+        """Interpolate between rooms that are known for certain rates; the worth is convex in the rate.
+
+        In units of the error, all learners with a single point have the same room at the same ratio of price to error,
+        except for the noise and for the constant part of the time. Both are rounded such that the room gets smaller.
+        """
+        if "table" not in self._cache:
+            spare = LEAST_SECONDS if self.steps[0][1] > 2 * LEAST_SECONDS else 0.0
+            last = self.steps[-1][1] - spare
+            shares = tuple((doublings, round((seconds - spare) / last, 9)) for doublings, seconds in self.steps)
+            near = math.exp(math.floor(math.log(self.error) * TABLES) / TABLES) if self.noise else 0.5
+            self._cache["table"] = last / self.error, shares, near
+        seconds, shares, near = self._cache["table"]
+        ratio = rate * seconds
+        if not 1 / LARGEST_ERROR < ratio < LARGEST_ERROR:
+            return 0.0
+        place = math.floor(math.log(ratio) * RATES)
+        low = _relative_room(shares, self.noise, near, place)
+        high = _relative_room(shares, self.noise, near, place + 1)
+        cheap = math.exp(place / RATES)
+        return self.error * (low + (high - low) * (ratio / cheap - 1) / NEXT_RATE) * (1 - MARGIN)
+
+    def _room_of_more(self, rate: float) -> float:
+        """Let only those futures pay for the steps after the first in which the score is exceeded.
+
+        The expected excess without any price comes from a table. It is convex in the room, so that the line between two
+        entries is above it.
+        """
+        if "excesses" not in self._cache:
+            known = [_gain(self.tree, self.error * room, 0.0)[0] for room in ROOMS]
+            self._cache["excesses"] = known, sum(seconds for _, seconds in self.steps[1:])
+        excesses, later = self._cache["excesses"]
+        price, later = rate * self.steps[0][1], rate * later
+        place = bisect_left(excesses, price)
+        if place == len(ROOMS):  # from there on, each unit of room brings at most one of excess
+            return later + self.error * ROOMS[-1] + price - excesses[-1]
+        smaller, less = (ROOMS[place - 1], excesses[place - 1]) if place else (0.0, 0.0)
+        more = excesses[place] - less
+        return later + self.error * (smaller + (ROOMS[place] - smaller) * ((price - less) / more if more else 0.0))
+
+    @property
+    def tree(self) -> _Stage | _Leaf:
+        """The decision tree of all steps."""
+        if "tree" not in self._cache:
+            self._cache["tree"] = self._tree(self.error, self.last_reduction, 0)
+        tree: _Stage | _Leaf = self._cache["tree"]
+        return tree
 
     def log_reduction(self, error: float, last_reduction: float | None, doublings: float) -> tuple[float, float]:
         """Return mean and standard deviation of the log-error reduction over this number of doublings.
@@ -200,6 +266,17 @@ def ceiling(top: float | None, best: float, firsts: Sequence[float]) -> float:
     count = bisect_left(firsts, best)
     below = best - firsts[count // 2] if count else 0.0
     return best + (below or 1e-9 * abs(best) or 1e-9)  # in any unit, above the best
+
+
+@lru_cache(maxsize=1 << 16)
+def _relative_room(shares: tuple[tuple[float, float], ...], noise: float, error: float, place: int) -> float:
+    """Return the room of a learner with a single point and this error, in units of the error.
+
+    `shares` has the doublings of each step and its time as a share of the last, and exp(place / RATES) is the price of
+    the last step in units of the error.
+    """
+    outlook = Outlook(1.0, error, None, noise, shares)
+    return outlook.room(error * math.exp(place / RATES), 2 * error * max(1.0, math.exp(place / RATES))) / error
 
 
 def _gain(tree: _Stage | _Leaf, room: float, rate: float) -> tuple[float, float]:

@@ -26,7 +26,7 @@ LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the err
 PARTS, LEAST_ROWS = 128, 400  # the first size is N / PARTS, but at least LEAST_ROWS
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
-HEADROOM: Final = 2.0  # the ranking stays valid while the price of time falls by this factor
+HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
 UNKNOWN_SCORES: Final = Scores()
 
 
@@ -42,7 +42,7 @@ class Frugal(Steerable):
     opened in stages. For a fixed price of time and independent learners no other rule gains more in expectation (Gupta,
     Jiang, Scully and Singla, "The Markovian Price of Information", 2019).
 
-    The price of time falls as the run goes on: doubling the time spent so far must bring a twelfth of `delta`. So no
+    The price of time falls as the run goes on: doubling the time spent so far must bring 8 % of `delta`. So no
     learner is dropped for good: an expensive one waits until the others have cost as much.
 
     Some learners stay at the level of chance up to a certain number of rows and rise only then. Nothing in their curves
@@ -99,7 +99,7 @@ class Frugal(Steerable):
         self._waiting = Ranking()  # by the highest worth that is possible while the price of time is at least `_floor`
         self._floor = 0.0
         self._worths: dict[str, float] = {}  # the latest keys in the ranking
-        self._range: dict[str, tuple[float, float]] = {}  # worths at HEADROOM * `_floor` and at `_floor`
+        self._solved: dict[str, float] = {}  # worths at `_floor`, of learners that came close
         self._unranked: dict[str, None] = {}  # used as an ordered set
         self._cheapest = Ranking()  # the learners that wait, by the price of a hedge
         self._hedged = 0.0  # seconds spent on hedges
@@ -215,18 +215,23 @@ class Frugal(Steerable):
     def _highest(self) -> tuple[str, float] | None:
         found, least = None, max(self._at_full.values(), default=-math.inf)
         self._rank()
-        price = self._price()
-        since = (price / self._floor - 1) / (HEADROOM - 1)
+        price, lowered = self._price(), []
         for most, position in self._waiting:
             if most <= least:
                 break
             name = self.learners[position]
-            dear, cheap = self._range[name]
-            if cheap + since * (dear - cheap) <= least:  # an upper bound, as the worth is convex in the price
-                continue
-            worth = self._outlooks[name].worth(price)
-            if worth > least:
-                found, least = (name, worth), worth
+            outlook = self._outlooks[name]
+            if name not in self._solved:
+                if outlook.most(price) <= least:
+                    continue
+                self._solved[name] = outlook.worth(self._floor)
+                lowered.append(name)
+            if self._solved[name] > least and outlook.pays(price, least):
+                least = outlook.worth(price)
+                found = name, least
+        for name in lowered:
+            self._worths[name] = self._solved[name]
+            self._waiting.push(self._solved[name], self._position[name])
         return found
 
     def _price(self) -> float:
@@ -248,22 +253,21 @@ class Frugal(Steerable):
                 self._cheapest.discard(self._position[asked])
         price = self._price()
         if not self._floor <= price <= HEADROOM * self._floor:
-            self._floor, self._waiting = price / HEADROOM, Ranking()
-            self._worths.clear()
-            self._unranked.update(dict.fromkeys(self._outlooks))
+            self._floor = price / HEADROOM
+            racing = [name for name in self._outlooks if name not in self._dropped]
+            self._worths = {name: self._outlooks[name].most(self._floor) for name in racing}
+            self._waiting = Ranking({self._position[name]: self._worths[name] for name in racing if name != asked})
+            self._solved.clear()
+            self._unranked.clear()
         for name in self._unranked:
             if name not in self._outlooks or name in self._dropped:
                 continue
-            outlook = self._outlooks[name]
-            _, before = self._range.get(name, (0.0, -math.inf))
-            # Solve for the deciding price from a cold start, so that identical learners tie exactly.
-            dear, cheap = outlook.worth(HEADROOM * self._floor, before), outlook.worth(self._floor)
-            self._range[name] = dear, cheap
-            self._key_drops += max(self._worths.get(name, cheap) - cheap, 0.0)
+            key = self._outlooks[name].most(self._floor)
+            self._key_drops += max(self._worths.get(name, key) - key, 0.0)
             self._key_drop_count += name in self._worths
-            self._worths[name] = cheap
+            self._worths[name] = key
             if name != asked:
-                self._waiting.push(cheap, self._position[name])
+                self._waiting.push(key, self._position[name])
         self._unranked.clear()
 
     def _unit(self) -> float:
@@ -304,7 +308,7 @@ class Frugal(Steerable):
         outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._scores.noise_rows(curve.sizes[-1]))
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
-        self._range.pop(learner, None)
+        self._solved.pop(learner, None)
         self._unranked[learner] = None
         if learner not in self._dropped:
             self._cheapest.push(-_hedge_price(outlook), self._position[learner])

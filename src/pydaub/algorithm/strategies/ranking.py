@@ -6,7 +6,7 @@ import heapq
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 class Ranking:
@@ -16,9 +16,12 @@ class Ranking:
     reaches the top.
     """
 
-    def __init__(self) -> None:
-        self._heap: list[tuple[float, int, int]] = []
-        self._entries: dict[int, int] = {}  # the valid entry of each learner
+    def __init__(self, keys: Mapping[int, float] | None = None) -> None:
+        """Rank learners with these keys, by the positions at which they are listed."""
+        keys = keys or {}
+        self._heap = [(-key, position, 0) for position, key in keys.items()]
+        heapq.heapify(self._heap)
+        self._entries = dict.fromkeys(keys, 0)  # the valid entry of each learner
         self._pushed = 0
 
     def __len__(self) -> int:
