@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle, simple
 from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, Scores, SlopeBound, Subset
+from pydaub.learners.costs import with_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +18,33 @@ if TYPE_CHECKING:
 
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
 
+DECLARED_DELTAS: Final = (0.002, 0.005, 0.01)
 DELTAS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+# Learners of LCDB 1.0 and 1.1, and what is most like them in our portfolio.
+OURS: Final = {
+    theirs: ours
+    for ours, names in {
+        "naive-bayes-bernoulli": ("BernoulliNB",),
+        "naive-bayes-multinomial": ("MultinomialNB",),
+        "tree": ("DecisionTreeClassifier", "Decision Tree"),
+        "extra-tree": ("ExtraTreeClassifier", "ExtraTree"),
+        "extra-trees-100": ("ExtraTreesClassifier", "ens.ExtraTrees"),
+        "forest-100": ("RandomForestClassifier", "ens.RandomForest"),
+        "gradient-boosting": ("GradientBoostingClassifier", "ens.GradientBoosting"),
+        "knn-5": ("KNeighborsClassifier", "KNN"),
+        "lda": ("LinearDiscriminantAnalysis", "LDA"),
+        "qda": ("QuadraticDiscriminantAnalysis", "QDA"),
+        "logistic": ("LogisticRegression",),
+        "mlp": ("MLPClassifier", "MLP"),
+        "perceptron": ("PassiveAggressiveClassifier", "PassiveAggressive", "Perceptron"),
+        "ridge": ("RidgeClassifier",),
+        "sgd-hinge": ("SGDClassifier",),
+        "svm-poly-2": ("SVC_linear", "SVM_Linear"),
+        "svm-poly-3": ("SVC_poly", "SVM_Poly"),
+        "svm-rbf": ("SVC_rbf", "SVC_sigmoid", "SVM_RBF", "SVM_Sigmoid"),
+    }.items()
+    for theirs in names
+}
 LINE: Final = "frugal"  # methods with this prefix are settings of one strategy, joined by a line in the plot
 
 
@@ -30,6 +57,13 @@ def grown(task: Task, first: float, ratio: float) -> Schedule:
 
 def _frugal(task: Task, delta: float) -> Strategy:
     return Frugal(task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows))
+
+
+def _declared(task: Task, delta: float) -> Strategy:
+    """Decide by the costs that the package declares for its own learners; times count as they were recorded."""
+    costs = with_costs({"costs": "declared"}, {OURS[name]: None for name in task.learners if name in OURS})["costs"]
+    known = {name: costs[OURS[name]] for name in task.learners if name in OURS}
+    return Frugal(task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows), costs=known)
 
 
 def _daub(task: Task, first: int, ratio: float, *, train_cap: bool = True) -> Strategy:
@@ -68,6 +102,8 @@ def _methods() -> Iterator[tuple[str, Method]]:
     yield "lccv cheapest first", partial(_lccv, cheapest_first=True)
     for delta in DELTAS:
         yield f"{LINE} delta {delta}", partial(_frugal, delta=delta)
+    for delta in DECLARED_DELTAS:
+        yield f"declared costs, delta {delta}", partial(_declared, delta=delta)
     yield "oracle", oracle
 
 

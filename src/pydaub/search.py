@@ -93,6 +93,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         With "frugal": loss of score that is tolerated to save time. None stands for 0.01.
     hedge
         With "frugal": share of the time for learners that promise nothing but cost little. None stands for 0.03.
+    costs
+        With "frugal": the times by which it decides. "measured" are those of this run; "declared" ones depend only on
+        the learner and the size of the data, so that two searches with the same seed select the same. None stands for
+        "measured".
     bound
         With "daub" and "elimination": "slope" or "line", how scores are extended to all rows. None stands for "slope".
     train_bound
@@ -178,6 +182,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     strategy: str = DEFAULT
     delta: float | None = None
     hedge: float | None = None
+    costs: str | None = None
     bound: str | None = None
     train_bound: bool | None = None
     non_increasing_bound: bool | None = None

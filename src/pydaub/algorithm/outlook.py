@@ -224,7 +224,13 @@ class Outlook:
         return seconds, subtrees
 
 
-def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: int | None = None) -> Outlook:
+def expected(
+    curve: Curve,
+    sizes: Sequence[int],
+    top: float = 1.0,
+    valid_rows: int | None = None,
+    costs: Sequence[float] | None = None,
+) -> Outlook:
     """Return the outlook of a learner with at least one point.
 
     Parameters
@@ -238,6 +244,8 @@ def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: i
         Best possible score.
     valid_rows
         Number of validation rows, from which the standard error of a score follows; None if it is not known.
+    costs
+        The seconds of training at these sizes; None to extend those that were measured.
     """
     errors = [top - measurement.valid_score for measurement in curve.measurements]
     smallest = SMALLEST_SHARE * max(errors) if valid_rows is None else 0.5 / valid_rows
@@ -248,9 +256,10 @@ def expected(curve: Curve, sizes: Sequence[int], top: float = 1.0, valid_rows: i
         last_reduction = math.log(before / error) / math.log2(curve.sizes[-1] / curve.sizes[-2])
     noise = 0.0 if valid_rows is None else OWN_NOISE / math.sqrt(valid_rows)
     times = [(size, point.seconds) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
+    costs = costs or [extended(times, size) for size in sizes]
     steps = tuple(
-        (math.log2(size / smaller), extended(times, size) + LEAST_SECONDS)
-        for smaller, size in zip((curve.sizes[-1], *sizes), sizes, strict=False)
+        (math.log2(size / smaller), cost + LEAST_SECONDS)
+        for smaller, size, cost in zip((curve.sizes[-1], *sizes), sizes, costs, strict=False)
     )
     return Outlook(top, error, last_reduction, noise, steps)
 

@@ -20,6 +20,7 @@ from pydaub.algorithm.strategies import Strategy, make_strategy
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import check_scoring_fits, parameters_of
+from pydaub.learners.costs import with_costs
 from pydaub.learners.weka.jar import jar
 from pydaub.records import Scores
 
@@ -138,7 +139,9 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     if isinstance(task.scoring, str):
         check_scoring_fits(task.data, task.scoring)
     schedule, note = (sizes or Sizes()).schedule(task.data.full_size)
-    made = make_strategy(strategy, tuple(task.learners), schedule, parameters, scores_of(task))
+    schema, estimators = task.data.schema, {name: learner.estimator for name, learner in task.learners.items()}
+    resolved = with_costs(parameters or {}, estimators, schema.features, max(len(schema.classes), 1))
+    made = make_strategy(strategy, tuple(task.learners), schedule, resolved, scores_of(task))
     first = made.schedule.sizes[0]
     if isinstance(task.cv, int) and task.cv > first:
         raise InputError(f"`cv` must be at most the {first} rows of the first size, got {task.cv} folds.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -396,8 +397,40 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"hedge": 2}, "`hedge` must be from 0 to 1, got 2"),
         ({"hedge": math.nan}, "`hedge` must be from 0 to 1, got nan"),
         ({"hedge": None}, "`hedge` must be a number, got None"),
+        ({"costs": "declared"}, '`costs` must be "measured", or a factor and an exponent for each learner'),
+        ({"costs": {"a": 3}}, "or a factor and an exponent for each learner, got 3 for 'a'"),
+        ({"costs": {"a": (0.0, 1.0)}}, "`costs` must be a positive factor and an exponent from 0.5 to 3.0"),
+        ({"costs": {"a": (1.0, 9.0)}}, "`costs` must be a positive factor and an exponent from 0.5 to 3.0"),
+        ({"costs": {"a": ("x", 1.0)}}, "`costs` must be a number, got 'x'"),
     ],
 )
 def test_nonsense_is_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Frugal(["a"], SCHEDULE, **settings)
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_with_declared_costs_the_scores_alone_decide(seed: int) -> None:
+    rng, table = random.Random(seed), smooth(seed)
+    slower = Table(
+        {
+            allocation: replace(outcome, seconds=outcome.seconds * 10 ** rng.uniform(-2, 2))
+            for allocation, outcome in table.outcomes.items()
+            if isinstance(outcome, Measurement)
+        }
+    )
+    costs = {name: (10 ** rng.uniform(-6, -3), rng.uniform(1, 2)) for name in table.learners[1:]}
+    runs = [asked(Frugal(table.learners, SCHEDULE, costs=costs), each) for each in (table, slower)]
+    assert runs[0] == runs[1]
+    result = run(Frugal(table.learners, SCHEDULE, costs=costs), TableEngine(slower, 8))
+    assert [f"{step.allocation.learner}{step.allocation.size}" for step in result.steps] == runs[0], "with 8 workers"
+    strategy = Frugal(table.learners, SCHEDULE, costs=costs)
+    assert Frugal.from_settings(strategy.settings).settings == strategy.settings
+
+
+def test_a_learner_that_is_declared_expensive_waits() -> None:
+    curves = {"one": [0.5, 0.6, 0.65, 0.7], "two": [0.5, 0.6, 0.65, 0.71]}
+    for costly in curves:
+        costs = {name: (1e-3 if name == costly else 1e-6, 1.0) for name in curves}
+        order = asked(Frugal(curves, SCHEDULE, delta=0.1, hedge=0.0, costs=costs), table_of(curves))
+        assert {name[:3] for name in order[2:]} == {*curves} - {costly}

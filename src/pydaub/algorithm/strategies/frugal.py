@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydaub.algorithm.outlook import LEAST_SECONDS, SMALLEST_SHARE, Outlook, ceiling, expected
+from pydaub.algorithm.curve import EXPONENTS
+from pydaub.algorithm.outlook import LARGEST_ERROR, LEAST_SECONDS, SMALLEST_SHARE, Outlook, ceiling, expected
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import Parameter
 from pydaub.algorithm.strategies.ranking import Ranking
@@ -15,10 +17,18 @@ from pydaub.errors import InputError
 from pydaub.records import Allocation, Failure, Outcome, Scores, number, score_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 DELTA: Final = Parameter("delta", float, 0.01, "Loss of score that is tolerated to save time.")
 HEDGE: Final = Parameter("hedge", float, 0.03, "Share of the time for learners that promise nothing but cost little.")
+COSTS: Final = Parameter(
+    "costs",
+    str,
+    "measured",
+    "Times by which it decides: measured in this run, or declared ones, so that two runs decide alike.",
+    ("measured", "declared"),
+)
+USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds a row, and their growth
 # Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
 # exceeds delta with it.
 SHARE: Final = 0.08
@@ -63,21 +73,27 @@ class Frugal(Steerable):
         Share of the time for learners that promise nothing but cost little, from 0 to 1.
     scores
         What the scores are: on how many rows they are measured and how good they can get.
+    costs
+        "measured": decide by the seconds that trainings took. Two runs on the same rows may then decide differently.
+        Or a factor and an exponent for each learner, by name: it costs the factor times the rows to that power, so that
+        the scores alone decide.
     """
 
-    parameters = (DELTA, HEDGE)
+    parameters = (DELTA, HEDGE, COSTS)
     sure = False
     needs_scores = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # the parameters of the strategy
         self,
         learners: Iterable[str],
         schedule: Schedule,
         delta: float = DELTA.default,
         hedge: float = HEDGE.default,
         scores: Scores = UNKNOWN_SCORES,
+        costs: str | Mapping[str, Sequence[float]] = COSTS.default,
     ) -> None:
         super().__init__(learners, schedule)
+        self._costs = None if costs == COSTS.default else _checked_costs(costs)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
             raise InputError(f"`delta` must be greater than 0, got {delta}.")
@@ -162,15 +178,20 @@ class Frugal(Steerable):
             **super().settings,
             "delta": self._delta,
             "hedge": self._hedge,
+            "costs": COSTS.default if self._costs is None else self._costs,
             "scores": self._scores.to_json(),
         }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
         """Return a new strategy with these settings."""
-        scores = Scores.from_json(settings["scores"])
         return cls(
-            settings["learners"], Schedule(tuple(settings["sizes"])), settings["delta"], settings["hedge"], scores
+            settings["learners"],
+            Schedule(tuple(settings["sizes"])),
+            settings["delta"],
+            settings["hedge"],
+            Scores.from_json(settings["scores"]),
+            settings["costs"],
         )
 
     @staticmethod
@@ -288,8 +309,9 @@ class Frugal(Steerable):
         self._waiting.discard(self._position[learner])
         self._cheapest.discard(self._position[learner])
         self._outlooks.pop(learner, None)
-        self._spent += outcome.seconds
-        self._hedged += outcome.seconds if learner == self._hedging else 0.0
+        seconds = outcome.seconds if self._costs is None else self._cost(learner, allocation.size)
+        self._spent += seconds
+        self._hedged += seconds if learner == self._hedging else 0.0
         self._hedging = None
         self._forget_decision()
         if isinstance(outcome, Failure):
@@ -305,13 +327,20 @@ class Frugal(Steerable):
         if had == len(sizes) - 1:
             self._bounds[learner] = curve.measurements[-1].valid_score
             return
-        outlook = expected(curve, sizes[had + 1 :], self._ceiling(), self._scores.noise_rows(curve.sizes[-1]))
+        ahead = sizes[had + 1 :]
+        costs = None if self._costs is None else [self._cost(learner, size) for size in ahead]
+        outlook = expected(curve, ahead, self._ceiling(), self._scores.noise_rows(curve.sizes[-1]), costs)
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
         self._solved.pop(learner, None)
         self._unranked[learner] = None
         if learner not in self._dropped:
             self._cheapest.push(-_hedge_price(outlook), self._position[learner])
+
+    def _cost(self, learner: str, size: int) -> float:
+        """Return the declared cost of a training."""
+        factor, exponent = (self._costs or {}).get(learner, USUAL_COST)
+        return float(factor * size**exponent)
 
     def _forget_decision(self) -> None:
         self._stale = True
@@ -342,6 +371,21 @@ class Frugal(Steerable):
 def _hedge_price(outlook: Outlook) -> float:
     """Return the seconds up to the last size before all rows; after that size, those on all rows."""
     return sum(seconds for _, seconds in outlook.steps[: max(len(outlook.steps) - 1, 1)])
+
+
+def _checked_costs(costs: object) -> dict[str, list[float]]:
+    wanted = '"measured", or a factor and an exponent for each learner'
+    if not isinstance(costs, Mapping):
+        raise InputError(f"`costs` must be {wanted}, got {costs!r}.")
+    found = {}
+    for name, cost in costs.items():
+        if not isinstance(cost, Sequence) or len(cost) != len(USUAL_COST):
+            raise InputError(f"`costs` must be {wanted}, got {cost!r} for {name!r}.")
+        found[name] = [number(value, "costs") for value in cost]
+        if not (0 < found[name][0] < LARGEST_ERROR and EXPONENTS[0] <= found[name][1] <= EXPONENTS[1]):
+            limits = " to ".join(map(str, EXPONENTS))
+            raise InputError(f"`costs` must be a positive factor and an exponent from {limits}, got {cost!r}.")
+    return found
 
 
 def _nearest(sizes: Iterable[int], wanted: float) -> int:

@@ -1,0 +1,97 @@
+"""What learners cost by declaration: a power of the rows, columns and classes, instead of seconds measured in the run.
+
+`costs.json` has the learners of the portfolios by name. It was fitted to measured curves by `experiments/costs.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sklearn.compose import TransformedTargetRegressor
+
+from pydaub.learners.adapters import LabelCoded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COSTS: Final = Path(__file__).with_name("costs.json")
+COLUMNS, CLASSES = 30, 2  # where the data is not known
+ROUNDS: Final = ("n_estimators", "iterations", "max_iter")  # parameters that multiply the cost
+
+
+class Cost(NamedTuple):
+    """Seconds = factor x rows^a x columns^b x classes^c, on the machine of the measurements."""
+
+    factor: float
+    rows: float
+    columns: float
+    classes: float
+
+    def seconds(self, rows: float, columns: float, classes: float) -> float:
+        """Return about how long a training takes."""
+        return self.factor * rows**self.rows * columns**self.columns * classes**self.classes
+
+
+class Known(NamedTuple):
+    """A learner of the portfolios: its cost, the kind of its estimator, and how many rounds that has."""
+
+    cost: Cost
+    kind: str
+    rounds: float
+
+
+def with_costs(
+    parameters: Mapping[str, Any], estimators: Mapping[str, Any], columns: int = COLUMNS, classes: int = CLASSES
+) -> dict[str, Any]:
+    """Return the parameters of a strategy, where the costs "declared" are replaced by those of each learner.
+
+    Parameters
+    ----------
+    parameters
+        By name.
+    estimators
+        Those of the learners, by name; None where only the name is known.
+    columns, classes
+        Of the data; one class for a regression.
+    """
+    found = dict(parameters)
+    if found.get("costs") == "declared":
+        costs = {name: cost_of(name, estimator) for name, estimator in estimators.items()}
+        found["costs"] = {name: (cost.seconds(1, columns, classes), cost.rows) for name, cost in costs.items()}
+    return found
+
+
+def cost_of(name: str, estimator: Any) -> Cost:  # noqa: ANN401  # any estimator
+    """Return what a learner costs.
+
+    One that is not in the portfolios is taken for one in them with an estimator of the same kind, times the ratio of
+    their numbers of rounds; if there is none, for one that costs as much as the middle of all.
+    """
+    known = _known()
+    if name in known:
+        return known[name].cost
+    kind, rounds = kind_of(estimator)
+    for each in known.values():
+        if each.kind == kind:
+            return each.cost._replace(factor=each.cost.factor * rounds / each.rounds)
+    return Cost(*map(median, zip(*(each.cost for each in known.values()), strict=True)))
+
+
+def kind_of(estimator: Any) -> tuple[str, float]:  # noqa: ANN401  # any estimator
+    """Return the kind of an estimator, or of the last step of a pipeline, and how many rounds it has."""
+    while hasattr(estimator, "steps") or isinstance(estimator, LabelCoded | TransformedTargetRegressor):
+        wrapped = getattr(estimator, "regressor", None) or getattr(estimator, "estimator", None)
+        estimator = wrapped or estimator.steps[-1][1]
+    name = type(estimator).__name__.removesuffix("Classifier").removesuffix("Regressor")
+    rounds = (getattr(estimator, parameter, None) for parameter in ROUNDS)
+    return name, next((float(each) for each in rounds if isinstance(each, int | float) and each > 0), 1.0)
+
+
+@cache
+def _known() -> dict[str, Known]:
+    found = json.loads(COSTS.read_text())
+    return {name: Known(Cost(*cost), kind, rounds) for name, (cost, kind, rounds) in found.items()}

@@ -1,0 +1,48 @@
+"""Declared costs: every learner has one, and it grows as it should."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pydaub.algorithm.curve import EXPONENTS
+from pydaub.learners.costs import COSTS, cost_of, with_costs
+from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
+
+
+class Own:
+    """An estimator that nobody knows."""
+
+
+@pytest.mark.parametrize("recipe", [*CLASSIFIERS, *REGRESSORS], ids=lambda recipe: recipe.name)
+def test_every_learner_of_the_portfolios_has_a_cost(recipe: Any) -> None:
+    if recipe.package:
+        pytest.importorskip(recipe.package)
+    cost = cost_of(recipe.name, recipe.make())
+    assert cost.factor > 0
+    assert 1 <= cost.rows <= EXPONENTS[1]
+    assert cost.seconds(20_000, 10, 2) >= 2 * cost.seconds(10_000, 10, 2)
+    assert cost.seconds(1000, 20, 2) >= cost.seconds(1000, 10, 2)
+
+
+def test_a_learner_of_ones_own_costs_what_its_kind_costs() -> None:
+    forest, larger = RandomForestClassifier(100), make_pipeline(StandardScaler(), RandomForestRegressor(1000))
+    assert cost_of("mine", larger).factor == pytest.approx(10 * cost_of("mine", forest).factor)
+    assert cost_of("forest-100", Own()) == cost_of("forest-100", None), "a name of the portfolios is enough"
+    assert cost_of("svm-rbf", None).rows > cost_of("logistic", None).rows
+    known = json.loads(COSTS.read_text())
+    factors = sorted(cost[0] for cost, _, _ in known.values())
+    assert factors[0] < cost_of("mine", Own()).factor < factors[-1]
+
+
+def test_only_declared_costs_are_filled_in() -> None:
+    assert with_costs({"delta": 0.1}, {"a": None}) == {"delta": 0.1}
+    assert with_costs({"costs": "measured"}, {"a": None}) == {"costs": "measured"}
+    few, many = (with_costs({"costs": "declared"}, {"logistic": None}, 10, classes)["costs"] for classes in (2, 20))
+    assert few["logistic"][0] < many["logistic"][0]
+    assert few["logistic"][1] == many["logistic"][1]
