@@ -1,11 +1,13 @@
 """Measure how `ask` and `tell` scale with the number of learners, and what a whole replay costs.
 
     python benchmarks/scaling.py [--learners 100000] [--sizes 12]
+    python benchmarks/scaling.py --frugal --learners 10000
 
 For each strategy: microseconds for one `ask` and one `tell` together, with a hundredth, a tenth and all of the
 learners; with all learners also the 99.9th percentile and the slowest pair. Then the microseconds for one step of a
 whole replay through `run` on the table engine, with one worker and all learners, and with 64 workers and a tenth of the
-learners. The curves are random with a fixed seed. Figures are kept in benchmarks/README.md.
+learners. `frugal`, which takes longer, is measured by `--frugal` alone, where the times of the learners differ by up
+to a factor of 10,000. The curves are random with a fixed seed. Figures are kept in benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ import gc
 import random
 import sys
 import time
+from dataclasses import replace
 
-from pydaub import STRATEGIES, Allocation, Measurement, Outcome, Schedule, Strategy, Table, TableEngine, run
+from pydaub import STRATEGIES, Allocation, Frugal, Measurement, Outcome, Schedule, Strategy, Table, TableEngine, run
 
 
 def random_table(learners: int, schedule: Schedule, seed: int = 2016) -> Table:
@@ -48,6 +51,29 @@ def timed_pairs(strategy: Strategy, table: Table) -> list[float]:
         seconds.append(asked + clock() - start)
 
 
+def with_other_times(table: Table, seed: int = 1) -> Table:
+    """Return the table with the times of each learner multiplied by a random factor."""
+    rng = random.Random(seed)
+    factors = {name: 10 ** rng.uniform(-2, 2) for name in table.learners}
+    return Table(
+        {
+            allocation: replace(outcome, seconds=outcome.seconds * factors[allocation.learner])
+            for allocation, outcome in table.outcomes.items()
+        }
+    )
+
+
+def print_frugal(learners: int, schedule: Schedule) -> None:
+    """Print mean and slowest pair of `frugal` with a tenth and with all of the learners."""
+    for count in (learners // 10, learners):
+        table = with_other_times(random_table(count, schedule))
+        gc.freeze()
+        gc.disable()
+        pairs = timed_pairs(Frugal(table.learners, schedule), table)
+        mean = 1e3 * sum(pairs) / len(pairs)
+        print(f"frugal, {count:,} learners: {mean:.2f} ms a pair, slowest {max(pairs):.3f} s, {len(pairs):,} pairs")
+
+
 def microseconds_in_run(kind: type[Strategy], table: Table, schedule: Schedule, workers: int) -> tuple[float, int]:
     """Return the microseconds for one step of a replay, garbage collection included, and the number of steps."""
     strategy = kind(table.learners, schedule)
@@ -64,8 +90,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--learners", type=int, default=100_000, help="most learners (default: 100,000)")
     parser.add_argument("--sizes", type=int, default=12, help="sizes for each learner (default: 12)")
+    parser.add_argument("--frugal", action="store_true", help="measure `frugal` alone")
     arguments = parser.parse_args()
     schedule = Schedule(tuple(500 * 2**k for k in range(arguments.sizes)))
+    if arguments.frugal:
+        print_frugal(arguments.learners, schedule)
+        return
     counts = [arguments.learners // 100, arguments.learners // 10, arguments.learners]
     print(f"Python {sys.version.split()[0]}, {arguments.sizes} sizes; microseconds per ask and tell together")
     heads = (*(f"{count:,}" for count in counts), "p99.9", "slowest", "in run()", "steps", "64 workers")
@@ -73,7 +103,7 @@ def main() -> None:
     tables = {count: random_table(count, schedule) for count in counts}
     gc.freeze()  # keep the tables out of garbage collection
     gc.disable()  # its pauses count in the last columns only
-    for name, kind in STRATEGIES.items():
+    for name, kind in ((name, kind) for name, kind in STRATEGIES.items() if kind is not Frugal):
         means = []
         for table in tables.values():
             pairs = sorted(timed_pairs(kind(table.learners, schedule), table))
