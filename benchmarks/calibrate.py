@@ -8,8 +8,8 @@ task several strategies are replayed. Every learner that a replay did not train 
 one, and the table says how much it would have caught up. The constants of `pydaub.algorithm.prospects` are fitted to
 that by the pinball loss of several quantiles. The coverage is printed twice: cross-validated, where each half of the
 data sets is checked with constants fitted to the other half, and with the constants that the package has. `--write`
-replaces these by constants fitted to all data sets. `--even` fits nothing and checks the constants of the package on the
-even ids of LCDB 1.0, which nothing was tuned on.
+replaces these by constants fitted to all data sets. `--even` fits nothing and checks the constants of the package on
+the even ids of LCDB 1.0, which nothing was tuned on.
 
 Run it in the root of the repository; it takes some minutes.
 """
