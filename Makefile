@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-lowest coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
+.PHONY: help ready demo test test-slow test-lowest coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -15,21 +15,24 @@ help:  ## this list
 demo: $(if $(wildcard $(READY)),$(READY),$(CORE))  ## the paper's parity problem on two workers; FULL=1 for the paper's size
 	$(BIN)/pydaub demo $(if $(FULL),--full)
 
-test: $(READY) weka browser  ## every test that is not slow by nature, doctests and documentation included
+ready: $(READY) weka browser
+
+test: ready  ## every test that is not slow by nature, doctests and documentation included
 	$(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 # Ray and a JVM crash in one process, and tests that limit memory need a process of their own, so these two kinds run
-# apart, beside the others. Their output follows at the end.
+# apart, beside the others. Their output follows at the end. BESIDE names those that run so.
+BESIDE ?= ray memory
 SLOW := $(BIN)/pytest -o testpaths=tests --hypothesis-profile thorough --dist worksteal
-test-slow: $(READY) weka browser  ## the tests that are slow by nature; KIND=ray for one kind, KIND=random also for more random cases
+test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, KIND=random also for more random cases
 	@if [ -n "$(KIND)" ]; then \
 	  set -x; $(SLOW) --slow $(KIND) -n $(if $(filter ray memory,$(KIND)),0,auto) $(PYTEST_ARGS); \
 	else \
-	  mkdir -p build; status=0; \
-	  $(SLOW) --slow ray -n 0 $(PYTEST_ARGS) >build/ray.log 2>&1 & ray=$$!; \
-	  $(SLOW) --slow memory -n 0 $(PYTEST_ARGS) >build/memory.log 2>&1 & memory=$$!; \
+	  mkdir -p build; status=0; beside=""; \
+	  for kind in $(BESIDE); do $(SLOW) --slow $$kind -n 0 $(PYTEST_ARGS) >build/$$kind.log 2>&1 & beside="$$beside $$!"; done; \
 	  $(SLOW) --slow weka,browser,processes,random -n auto $(PYTEST_ARGS) || status=1; \
-	  wait $$memory || status=1; wait $$ray || status=1; cat build/memory.log build/ray.log; exit $$status; \
+	  for each in $$beside; do wait $$each || status=1; done; \
+	  for kind in $(BESIDE); do cat build/$$kind.log; done; exit $$status; \
 	fi
 
 # Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out. Polars is
@@ -42,7 +45,7 @@ test-lowest:  ## the tests with the lowest versions that pyproject.toml allows (
 	uv pip install -q --python $(LOWEST) --no-deps --no-build-isolation -e .
 	$(LOWEST) -m pytest -n auto -o filterwarnings=default --disable-warnings --doctest-ignore-import-errors --ignore tests/learners/weka --ignore tests/lcdb $(PYTEST_ARGS)
 
-coverage: $(READY) weka browser  ## the lines that `make test` does not run
+coverage: ready  ## the lines that `make test` does not run
 	$(BIN)/pytest -n auto --dist worksteal --cov=src --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 # Java and WEKA, which its tests need. Only root installs them unasked: on a person's machine, or where it fails, those

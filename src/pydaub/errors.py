@@ -10,6 +10,7 @@
     ├── NothingMeasured                       the run stopped before its first measurement
     ├── FitFailed                             the selected learner could not be fitted once more
     ├── SavedLearnerError                     a learner cannot be saved or loaded
+    ├── FolderTrouble                         the run's folder cannot be used; the run can be resumed
     ├── ClusterLost                           the cluster stopped responding; the run can be resumed
     └── JournalError                          the journal cannot be used; it is left unchanged
         ├── JournalLocked                     another process is writing it
@@ -98,6 +99,10 @@ class FitFailed(PydaubError):
 
 class SavedLearnerError(PydaubError):
     """A learner cannot be saved or loaded."""
+
+
+class FolderTrouble(PydaubError):
+    """The run's folder cannot be read or written. What was measured is kept: the run can be resumed."""
 
 
 class ClusterLost(PydaubError):

@@ -197,13 +197,13 @@ def test_saved_learners_that_are_not_as_usual(finished: Finished, copied: Path) 
     (copied / "model.skops").unlink()
     assert "must hold a saved learner, got none. Let the run end first" in refused("predict", copied, finished.data)
     (copied / "model.pkl").write_bytes(b"no")
-    assert "must be a learner that pydaub saved, got " in refused("predict", copied, finished.data)
+    assert "must be a learner that pydaub saved, got " in refused("predict", copied, finished.data, "--trust")
     (copied / "model.pkl").write_bytes(pickle.dumps(NoProbabilities()))
-    done = call("predict", copied, finished.data)
-    assert rows_of(done.out)[0] == {"prediction": "yes"}
-    assert "model.pkl is a pickle: loading it runs code from the file, so load it only if you trust" in done.err
+    told = refused("predict", copied, finished.data)
+    assert "model.pkl is a pickle: loading it runs code from the file. If you trust it, add `--trust`." in told
+    assert rows_of(call("predict", copied, finished.data, "--trust").out)[0] == {"prediction": "yes"}
     assert "`--proba` must go with a learner that gives probabilities" in refused(
-        "predict", copied, finished.data, "--proba"
+        "predict", copied, finished.data, "--proba", "--trust"
     )
 
 

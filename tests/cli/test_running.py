@@ -46,6 +46,15 @@ CLAIM = {
     "audit",
     "ceiling",
     "ceiling_learner",
+    "chance",
+    "claims",
+    "confidence",
+    "corrected",
+    "looks",
+    "margin",
+    "prospects",
+    "rival",
+    "ties",
     "judged",
     "short",
     "misbehaved",
@@ -293,7 +302,9 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
         assert "\x1b" not in text
         assert "[red]\\x1b[31mtwo\\nlines[/red]" in text
         assert "Traceback" not in text
-    assert "is a pickle: loading it runs code" in call("predict", folder, data).err
+    assert f"`pydaub predict {folder} NEW.csv --trust` predicts with it" in done.out
+    assert "is a pickle: loading it runs code" in refused("predict", folder, data)
+    assert call("predict", folder, data, "--trust").code == 0
 
 
 def test_when_every_learner_fails(tmp_path: Path) -> None:
@@ -597,3 +608,53 @@ def test_the_demo(tmp_path: Path) -> None:
     prepared = Prepared.open(folder / "data")
     assert prepared.full_size == prepared.valid_size
     assert len(journal(folder)[0]["settings"]["learners"]) > 40
+
+
+@pytest.mark.slow("processes")
+def test_trouble_with_the_folder_stops_the_run_and_changes_no_winner(tmp_path: Path) -> None:
+    """A learner deletes what the other learners need; nobody fails for it, and the resumed run ends as it would have."""
+    data, gate = written(numbers(), tmp_path / "numbers.csv"), tmp_path / "gate"
+    own = tmp_path / "own.py"
+    own.write_text(
+        f"""
+from pathlib import Path
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+class Deleting(GaussianNB):
+    def fit(self, X, y, **more):
+        if Path({str(gate)!r}).exists():
+            for path in Path({str(tmp_path)!r}).glob("*/learners/*.pkl"):
+                path.unlink()
+        return super().fit(X, y, **more)
+
+learners = [("deleting", Deleting()), ("tree", DecisionTreeClassifier()), ("bayes", GaussianNB())]
+"""
+    )
+    asked = (
+        "run",
+        data,
+        "--target",
+        "label",
+        "--learners",
+        own,
+        "--strategy",
+        "daub",
+        "--jobs",
+        1,
+        "--json",
+        "--quiet",
+    )
+    whole = call(*asked, "--out", tmp_path / "whole").json
+    gate.touch()
+    done = call(*asked, "--out", tmp_path / "cut")
+    assert done.code == 1
+    assert "could not be read: No such file or directory. What was measured is kept: resume the run" in done.err
+    assert "Traceback" not in done.err
+    stopped = call("show", tmp_path / "cut", "--json").json
+    assert stopped["failures"] == []
+    assert "trouble with its folder" in stopped["stopped"]
+    gate.unlink()
+    resumed = call("resume", tmp_path / "cut", "--json", "--quiet").json
+    assert (resumed["failures"], resumed["selected"]) == ([], whole["selected"])
+    assert sequence(resumed) == sequence(whole)

@@ -78,5 +78,24 @@ def test_an_error_that_mentions_memory_is_one_of_memory_if_there_is_a_limit(
 def test_a_learner_is_fitted_and_pickled_to_a_path(tmp_path: Path, *, with_validation: bool) -> None:
     laid_out(tmp_path, known=faulty.Learner())
     path = tmp_path / "selected.pkl"
-    assert fit_at(str(tmp_path), "known", FULL, str(path), with_validation=with_validation) == str(path)
+    assert fit_at(str(tmp_path), "known", FULL, str(path), with_validation=with_validation) == {}
     assert cloudpickle.loads(path.read_bytes()).size_ == (100 if with_validation else FULL)
+
+
+def test_trouble_with_the_folder_is_not_the_fault_of_a_learner(tmp_path: Path) -> None:
+    """What is missing or cut is reported as such, by an evaluation and by a fit."""
+    for file in ("task.pkl", "data/prepared.json", "data/train.target.npy", "data/valid.rows.npy"):
+        folder = tmp_path / file.replace("/", "-")
+        laid_out(folder, known=faulty.Learner())
+        place = folder / file
+        assert place.exists(), file
+        for content in (place.read_bytes()[:-40], None):
+            place.write_bytes(content) if content is not None else place.unlink()
+            found = evaluate_at(str(folder), "known", FULL, -math.inf).value
+            assert "What was measured is kept" in found["trouble"], (file, found)
+            again = fit_at(str(folder), "known", FULL, str(folder / "selected.pkl"), with_validation=False)
+            assert again == found
+    laid_out(tmp_path / "unwritable", known=faulty.Learner())
+    nowhere = tmp_path / "unwritable" / "task.pkl" / "selected.pkl"  # below a file
+    found = fit_at(str(tmp_path / "unwritable"), "known", FULL, str(nowhere), with_validation=False)
+    assert "could not be written: Not a directory" in found["trouble"]

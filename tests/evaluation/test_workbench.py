@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import faulty
-from pydaub import Allocation, Failure, InputError, Measurement
+from pydaub import Allocation, Failure, FolderTrouble, InputError, Measurement
 from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.evaluation.workbench import Workbench
@@ -158,3 +158,68 @@ def test_files_are_packed_sent_back_and_unpacked_by_another_folder(tmp_path: Pat
     here.unpack(left)
     assert here.recall(Allocation("a", FULL)) == (50, "more")
     assert here.fitted(Allocation("a", 50), 0.5) == "fitted"
+
+
+def break_(path: Path, how: str) -> None:
+    if how == "missing":
+        path.unlink()
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "cut":
+        path.write_bytes(path.read_bytes()[:-1])
+    else:
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("how", ["missing", "empty", "cut", "flipped"])
+def test_what_is_damaged_and_not_needed_is_as_if_it_were_not_there(how: str, tmp_path: Path) -> None:
+    bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier()))
+    bench.keep(Allocation("a", 20), "learned")
+    bench.shelve(Allocation("a", 20), 0.5, "fitted")
+    for part in ("learned", "fitted"):
+        (path,) = (tmp_path / part).iterdir()
+        break_(path, how)
+    assert bench.recall(Allocation("a", 21)) is None
+    assert bench.fitted(Allocation("a", 20), 0.5) is None
+
+
+@pytest.mark.parametrize("how", ["missing", "empty", "cut", "flipped"])
+@pytest.mark.parametrize("part", ["task.pkl", "learners"])
+def test_what_is_damaged_and_needed_is_trouble_with_the_folder(part: str, how: str, tmp_path: Path) -> None:
+    given = task(a=DecisionTreeClassifier())
+    bench, _ = laid_out(tmp_path, given)
+    path = tmp_path / part
+    break_(path if path.is_file() else next(path.iterdir()), how)
+    with pytest.raises(FolderTrouble, match=r"could not be read: .*\. What was measured is kept: resume the run once"):
+        bench.task("a")
+    laid_out(tmp_path, given)
+    assert list(bench.task("a").learners) == ["a"], "a resumed run writes it again"
+
+
+def test_a_folder_that_cannot_be_written_loses_conveniences_only(tmp_path: Path) -> None:
+    given = task(a=DecisionTreeClassifier())
+    bench, _ = laid_out(tmp_path, given)
+    for part in ("learned", "fitted"):
+        (tmp_path / part).rmdir()
+        (tmp_path / part).write_text("a file in place of the folder")
+    bench.keep(Allocation("a", 20), "learned")
+    bench.shelve(Allocation("a", 20), 0.5, "fitted")
+    bench.tidy(FULL)
+    assert bench.recall(Allocation("a", 21)) is None
+    assert bench.fitted(Allocation("a", 20), 0.5) is None
+    with pytest.raises(FolderTrouble, match=r"could not be written: File exists"):
+        laid_out(tmp_path, given)
+
+
+def test_files_of_others_do_not_matter(tmp_path: Path) -> None:
+    bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier()))
+    for name in ("junk.pkl", "a-b-c.pkl", "--.pkl"):
+        (tmp_path / "fitted" / name).write_text("junk")
+        (tmp_path / "learned" / name).write_text("junk")
+    bench.shelve(Allocation("a", 20), 0.5, "fitted")
+    assert bench.best_score(FULL, 20) == 0.5
+    bench.tidy(FULL)
+    assert bench.fitted(Allocation("a", 20), 0.5) == "fitted"
+    assert bench.recall(Allocation("a", 21)) is None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from cli.commands import mixed, written
 from pydaub import InputError
+from pydaub.data import Schema
 from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
 
 WHOLE = Request(
@@ -163,3 +165,27 @@ def test_a_new_folder_is_named_for_the_data(
         assert path not in taken
         path.mkdir(parents=True)
         taken.add(path)
+
+
+def test_of_runs_that_begin_at_the_same_time_each_gets_a_folder_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    schema = Schema("matrix", "classification", 1)
+    context = multiprocessing.get_context("fork")
+    with context.Pool(16) as pool:
+        paths = pool.starmap(_created, [(Request("data.csv", seed=seed), schema, None) for seed in range(48)])
+    assert len({*paths}) == 48
+    assert [RunFolder(tmp_path / path).request.seed for path in paths] == list(range(48)), "with its own request"
+    assert not list(tmp_path.rglob(".*")), "nothing is left behind"
+    with context.Pool(16) as pool:
+        paths = pool.starmap(_created, [(Request("data.csv", seed=seed), schema, "named") for seed in range(16)])
+    (won,) = [seed for seed, path in enumerate(paths) if path]
+    assert RunFolder(tmp_path / "named").request.seed == won
+
+
+def _created(request: Request, schema: Schema, path: str | None) -> str:
+    try:
+        return str(RunFolder.create(Path(path) if path else None, request, schema).path)
+    except InputError as error:
+        return "" if "must be a new or empty folder, got one" in str(error) else f"another error: {error}"

@@ -79,14 +79,16 @@ def test_a_foreign_class_goes_into_a_pickle_and_says_why(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == [ABOUT, PICKLE]
     assert json.loads((tmp_path / ABOUT).read_text()) == {"file": PICKLE, "reason": saved.reason}
     assert saved_in(tmp_path) == saved
-    loaded = load(tmp_path)
+    with pytest.raises(InputError, match=r"model\.pkl is a pickle: loading it runs code .* add `--trust`"):
+        load(tmp_path)
+    loaded = load(tmp_path, trust=True)
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
 
 
 def test_functions_and_classes_of_a_main_file_go_into_a_pickle_by_value(tmp_path: Path) -> None:
     fitted = make_pipeline(FunctionTransformer(lambda values: values * 2), GaussianNB()).fit(X, y)
     assert save(fitted, tmp_path, X).reason
-    np.testing.assert_array_equal(load(tmp_path).predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(load(tmp_path, trust=True).predict(X), fitted.predict(X))
 
 
 def test_a_learner_whose_predictions_change_when_loaded_is_pickled(
@@ -94,7 +96,7 @@ def test_a_learner_whose_predictions_change_when_loaded_is_pickled(
 ) -> None:
     fitted = GaussianNB().fit(X, y)
     other = GaussianNB().fit(X, y[::-1])
-    monkeypatch.setattr("pydaub.runs.saving._load_safe", lambda _path: other)
+    monkeypatch.setattr("pydaub.runs.saving._load_safe", lambda _path, **_: other)
     saved = save(fitted, tmp_path, X)
     assert (saved.path, saved.reason) == (
         tmp_path / PICKLE,
@@ -111,13 +113,14 @@ def test_an_earlier_file_is_replaced(tmp_path: Path) -> None:
     assert type(load(tmp_path)) is GaussianNB
     save(Foreign().fit(X, y), tmp_path, X)
     assert sorted(path.name for path in tmp_path.iterdir()) == [ABOUT, PICKLE]
-    assert type(load(tmp_path)).__name__ == "Foreign"
+    assert type(load(tmp_path, trust=True)).__name__ == "Foreign"
 
 
 def test_a_file_with_a_foreign_type_is_refused_and_runs_nothing(tmp_path: Path) -> None:
     skops.io.dump(Foreign().fit(X, y), tmp_path / SAFE)
     with pytest.raises(SavedLearnerError, match=r"model\.skops must contain only trusted types, got .*Foreign"):
         load(tmp_path)
+    assert type(load(tmp_path, trust=True)) is Foreign, "a person may say that it can be trusted"
 
 
 class Evil:
@@ -177,6 +180,58 @@ def test_a_file_that_names_a_dangerous_function_is_refused(module: str, name: st
         load(tmp_path)
 
 
+def forged(folder: Path, module: str, name: str, arguments: tuple[Any, ...], loader: str) -> None:
+    """Write a file with a learner that has a field made by this loader."""
+    learner = GaussianNB().fit(X, y)
+    learner.extra_ = arguments
+    skops.io.dump(learner, folder / SAFE)
+    with zipfile.ZipFile(folder / SAFE) as file:
+        content = {each: file.read(each) for each in file.namelist()}
+    schema = json.loads(content["schema.json"])
+    fields = schema["content"]["content"]
+    fields["extra_"] = {
+        "__class__": name, "__module__": module, "__loader__": loader, "__id__": 1, "content": fields["extra_"],
+    }  # fmt: skip
+    content["schema.json"] = json.dumps(schema).encode()
+    with zipfile.ZipFile(folder / SAFE, "w") as file:
+        for each, data in content.items():
+            file.writestr(each, data)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("sklearn.datasets._rcv1", "GzipFile"),
+        ("pydaub.learners.weka.jar", "ZipFile"),
+        ("pydaub.runs.saving", "ZipFile"),
+        ("imodels.rule_set.slipper_util", "SlipperBaseEstimator"),
+        ("sklearn.pipeline", "Pipeline"),
+        ("sklearn.ensemble._hist_gradient_boosting.binning", "_BinMapper"),
+    ],
+)
+def test_no_constructor_is_called_by_a_file(module: str, name: str, tmp_path: Path) -> None:
+    """Also of types whose fields may be set, and of names that are only re-exported."""
+    written = tmp_path / "written"
+    forged(tmp_path, module, name, (str(written), "w"), "ConstructorFromReduceNode")
+    with pytest.raises(SavedLearnerError, match=rf"must contain only trusted types, got {module}\.{name}"):
+        load(tmp_path)
+    assert not written.exists()
+
+
+def test_a_class_that_evaluates_its_fields_is_not_trusted(tmp_path: Path) -> None:
+    slipper = pytest.importorskip("imodels").SlipperClassifier()
+    skops.io.dump(slipper, tmp_path / SAFE)
+    with pytest.raises(SavedLearnerError, match=r"must contain only trusted types, got imodels\."):
+        load(tmp_path)
+
+
+def test_an_old_format_whose_loaders_check_less_is_refused(tmp_path: Path) -> None:
+    save(GaussianNB().fit(X, y), tmp_path, X)
+    renamed(tmp_path / SAFE, '"protocol": 2', '"protocol": 0')
+    with pytest.raises(SavedLearnerError, match=r"must contain only trusted types, got an old format of skops"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier(), Foreign()])
 def test_a_damaged_file_is_refused(learner: Any, kept: float, tmp_path: Path) -> None:
@@ -184,7 +239,7 @@ def test_a_damaged_file_is_refused(learner: Any, kept: float, tmp_path: Path) ->
     content = path.read_bytes()
     path.write_bytes(content[: int(kept * len(content))])
     with pytest.raises(SavedLearnerError, match=rf"{path.name} must be a learner that pydaub saved, got") as raised:
-        load(tmp_path)
+        load(tmp_path, trust=True)
     assert "\n" not in str(raised.value)
 
 
@@ -195,7 +250,7 @@ def test_bytes_that_are_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / SAFE).unlink()
     (tmp_path / PICKLE).write_bytes(pickle.dumps(1)[:-1])
     with pytest.raises(SavedLearnerError, match=r"model\.pkl must be a learner that pydaub saved"):
-        load(tmp_path)
+        load(tmp_path, trust=True)
 
 
 @pytest.mark.parametrize("about", [None, "", "[", "[]", "null", "{}", '{"reason": null}'])
@@ -204,13 +259,15 @@ def test_a_pickle_without_its_reason_is_still_a_pickle(about: str | None, tmp_pa
     if about is not None:
         (tmp_path / ABOUT).write_text(about)
     assert saved_in(tmp_path) == Saved(tmp_path / PICKLE, "")
-    assert type(load(tmp_path)) is GaussianNB
+    assert type(load(tmp_path, trust=True)) is GaussianNB
 
 
 def test_saved_in_does_not_load_the_learner(tmp_path: Path) -> None:
     (tmp_path / PICKLE).write_bytes(pickle.dumps(Evil(tmp_path / "evil")))
     (tmp_path / ABOUT).write_text(json.dumps({"file": PICKLE, "reason": "foreign"}))
     assert saved_in(tmp_path) == Saved(tmp_path / PICKLE, "foreign")
+    with pytest.raises(InputError, match="is a pickle"):
+        load(tmp_path)
     assert not (tmp_path / "evil").exists()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from pydaub import __version__
-from pydaub.errors import AllLearnersFailed, ClusterLost, FitFailed, NothingMeasured, PydaubError
+from pydaub.errors import AllLearnersFailed, ClusterLost, FitFailed, FolderTrouble, NothingMeasured, PydaubError
 from pydaub.views.terminal import plain
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=arguments)
     except PydaubError as error:
         complain(str(error))
-        failed = isinstance(error, AllLearnersFailed | NothingMeasured | FitFailed | ClusterLost)
+        failed = isinstance(error, AllLearnersFailed | NothingMeasured | FitFailed | FolderTrouble | ClusterLost)
         sys.exit(EXIT_FAILED if failed else EXIT_BAD_INPUT)
     except OSError as error:
         complain(f"Cannot write the output: {error.strerror}.")

@@ -84,6 +84,9 @@ def predict(
     *,
     out: Annotated[Path | None, typer.Option(help="The file to write.  [default: stdout]")] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load the learner even if loading it may run code from its file.")
+    ] = False,
     encoding: Encoding = None,
     weka_jar: WekaJar = None,
 ) -> None:
@@ -96,10 +99,7 @@ def predict(
     opened = RunFolder(folder)
     schema = opened.schema()
     use_jar(weka_jar)  # not the jar that the folder names: a jar is code
-    saved = saving.saved_in(folder)
-    if saved.reason is not None:
-        complain(f"{saved.path} is a pickle: {saving.RUNS_CODE}.")
-    learner = saving.load(folder)
+    learner = saving.load(folder, trust=trust)
     if proba and not hasattr(learner, "predict_proba"):
         raise InputError("`--proba` must go with a learner that gives probabilities; the selected one does not.")
     rows = new_rows(schema, data, encoding=encoding)

@@ -18,7 +18,6 @@ from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, Strategy
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.engines import Table, TableEngine
 from pydaub.errors import AllLearnersFailed, InputError
-from pydaub.learners.costs import with_costs
 from pydaub.runs.journal import Journal
 from pydaub.runs.loop import Loop
 from pydaub.views.summary import counted
@@ -55,9 +54,12 @@ def replay(
     """
     check_jobs(jobs)
     curves = Table.read(table)
-    resolved = with_costs(parameters, dict.fromkeys(curves.learners))  # only their names are known
+    if parameters.get("costs") == "declared":
+        from pydaub.learners.costs import with_costs  # imports scikit-learn
+
+        parameters = with_costs(parameters, dict.fromkeys(curves.learners))  # only their names are known
     chosen = make_strategy(
-        str(strategy), curves.learners, _schedule(curves, first_size, ratio, sizes, full_size), resolved
+        str(strategy), curves.learners, _schedule(curves, first_size, ratio, sizes, full_size), parameters
     )
     settings = {**chosen.settings, "table": curves.fingerprint} if journal else {}
     try:

@@ -21,7 +21,7 @@ from pydaub.evaluation.evaluate import Task
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
 from pydaub.runs import saving
-from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
+from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
 from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
@@ -43,13 +43,13 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
     request = replace(request.resolved(), weka_jar=use_jar(request.weka_jar))
     _begin(request, options)
-    path = out or new_path(request.data)
-    check_unused(path)
+    if out is not None:
+        check_unused(out)
     data = request.load()
     planned = _planned(request, data, options)
     if not options.quiet:
         _show_data(data)
-    carry_out(RunFolder.create(path, request, data.schema), planned, options)
+    carry_out(RunFolder.create(out, request, data.schema), planned, options)
 
 
 def resume(path: Path, options: Options, weka_jar: str | None = None) -> None:
@@ -206,11 +206,10 @@ def _where_it_is(folder: RunFolder, selection: Selection, saved: saving.Saved) -
     lines = ["", f"The run is in {folder.path}; the learner, trained on {rows}, is in {saved.path.name} there."]
     if saved.reason is not None:
         lines.append(f"It was saved as a pickle because skops could not save it ({saved.reason}): {saving.RUNS_CODE}.")
+    trust = " --trust" if saved.reason is not None else ""
     if selection.note:
         lines.append(selection.note)
     if selection.result.stopped:
         lines.append(f"`pydaub resume {folder.path}` continues the run.")
-    return [
-        *lines,
-        f"`pydaub predict {folder.path} NEW.csv` predicts with it; `pydaub show {folder.path}` shows this again.",
-    ]
+    predicts = f"`pydaub predict {folder.path} NEW.csv{trust}` predicts with it"
+    return [*lines, f"{predicts}; `pydaub show {folder.path}` shows this again."]

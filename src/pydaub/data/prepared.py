@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
@@ -210,7 +211,12 @@ def sync(path: Path) -> None:
 def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
     """Write a file atomically; if `durable`, it also survives a power cut."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content)
-    if durable:
-        sync(partial)
-    partial.replace(path)
+    try:
+        partial.write_bytes(content)
+        if durable:
+            sync(partial)
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink()
+        raise

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import cloudpickle
 
 from pydaub.engines.base import fit_failed
-from pydaub.engines.worker import EVALUATE, FIT
-from pydaub.errors import ProtocolError, RefusedAllocation
+from pydaub.engines.worker import EVALUATE, FIT, TROUBLE
+from pydaub.errors import FolderTrouble, ProtocolError, RefusedAllocation
 from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench
@@ -149,6 +149,8 @@ class IsolatedEngine:
             ended = nursery.wait()
         if ended is not None and ended.status != "ok":
             raise fit_failed(allocation, Failure(ended.status, ended.message, ended.seconds))
+        if ended is not None and TROUBLE in ended.value:
+            raise FolderTrouble(ended.value[TROUBLE])
         content = path.read_bytes()
         path.unlink()
         return cloudpickle.loads(content)
@@ -185,6 +187,8 @@ def _outcome(ended: Ended) -> Outcome:
     if ended.status != "ok":
         return Failure(ended.status, ended.message, ended.seconds)
     fields = ended.value
+    if TROUBLE in fields:
+        raise FolderTrouble(fields[TROUBLE])
     if "metrics" in fields:
         fields["metrics"]["peak_mb"] = round(ended.peak_mb, 1)
     return outcome_from_json(fields)

@@ -10,21 +10,27 @@ from typing import Final
 import cloudpickle
 
 from pydaub.data.prepared import write_whole
+from pydaub.errors import FolderTrouble
 from pydaub.evaluation.evaluate import evaluate, fitted_on
-from pydaub.evaluation.workbench import Workbench
+from pydaub.evaluation.workbench import KEPT, Workbench
 from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 
 # The functions below, by the names under which a `Nursery` finds them.
 EVALUATE: Final = f"{__name__}:evaluate_at"
 FIT: Final = f"{__name__}:fit_at"
+TROUBLE: Final = "trouble"  # key of an answer that is about the folder, not about the learner
 
 
 def evaluate_at(folder: str, learner: str, size: int, above: float) -> Answer:
     """Evaluate a learner, and keep it in the folder if its validation score is at least `above`."""
     bench = Workbench(Path(folder))
     allocation = Allocation(learner, size)
-    evaluation = evaluate(bench.task(learner), allocation, bench)
+    try:
+        task = bench.task(learner)
+    except FolderTrouble as error:
+        return Answer({TROUBLE: str(error)}, reusable=False)
+    evaluation = evaluate(task, allocation, bench)
     outcome = evaluation.outcome
     if isinstance(outcome, Measurement) and evaluation.fitted is not None and outcome.valid_score >= above:
         bench.shelve(allocation, outcome.valid_score, evaluation.fitted)
@@ -33,9 +39,15 @@ def evaluate_at(folder: str, learner: str, size: int, above: float) -> Answer:
     return Answer(outcome_to_json(outcome), reusable=isinstance(outcome, Measurement))
 
 
-def fit_at(folder: str, learner: str, size: int, path: str, *, with_validation: bool) -> str:
-    """Fit a learner, pickle it to `path`, and return the path."""
-    task = Workbench(Path(folder)).task(learner)
-    fitted = fitted_on(task, Allocation(learner, size), with_validation=with_validation)
-    write_whole(Path(path), cloudpickle.dumps(fitted))
-    return path
+def fit_at(folder: str, learner: str, size: int, path: str, *, with_validation: bool) -> dict[str, str]:
+    """Fit a learner and pickle it to `path`; return the trouble with the folder, if there was any."""
+    try:
+        task = Workbench(Path(folder)).task(learner)
+    except FolderTrouble as error:
+        return {TROUBLE: str(error)}
+    content = cloudpickle.dumps(fitted_on(task, Allocation(learner, size), with_validation=with_validation))
+    try:
+        write_whole(Path(path), content)
+    except OSError as error:
+        return {TROUBLE: f"{path} could not be written: {error.strerror}. {KEPT}"}
+    return {}

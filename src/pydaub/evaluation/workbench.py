@@ -8,10 +8,16 @@
       learners/DIGEST.pkl           a learner, pickled by value; DIGEST is computed from its name
       learned/DIGEST-750.pkl        what it learned on 750 rows, from which larger sizes start
       fitted/DIGEST-21500-0.91.pkl  the learner fitted on 21,500 rows, and its validation score
+
+Each pickle ends with a digest of its content. The task, the learners and the rows are needed: where they are missing or
+damaged, or cannot be written, `FolderTrouble` stops the run. What was learned and the fitted learners are conveniences:
+where they are missing or damaged, or the disk is full, learners are trained without them. None of it is ever the fault
+of a learner.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -21,7 +27,7 @@ import cloudpickle
 
 from pydaub.data import Prepared
 from pydaub.data.prepared import write_whole
-from pydaub.errors import InputError, one_line
+from pydaub.errors import FolderTrouble, InputError, one_line
 from pydaub.records import Allocation, Failure
 
 if TYPE_CHECKING:
@@ -32,6 +38,12 @@ if TYPE_CHECKING:
     from pydaub.learners import Learner
 
 PARTS: Final = ("learners", "learned", "fitted")
+SEAL: Final = 16  # bytes of the digest at the end of a file
+KEPT: Final = "What was measured is kept: resume the run once this is mended."
+
+
+class _Damaged(Exception):
+    """A file is not as it was written."""
 
 
 class _Fitted(NamedTuple):
@@ -52,10 +64,22 @@ class Workbench:
 
     def lay_out(self, task: Task) -> dict[str, Failure]:
         """Write everything that workers need; return the learners that cannot be pickled, and why."""
-        self.make_folders()
-        for part in PARTS:
-            for partial in (self.folder / part).glob(".*"):  # left by a worker that was killed while writing
-                partial.unlink()
+        with self._needed("written"):
+            self.make_folders()
+            for part in PARTS:
+                for partial in (self.folder / part).glob(".*"):  # left by a worker that was killed while writing
+                    partial.unlink()
+            self._lay_out_rows(task)
+        try:
+            content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # both have files of their own
+        except Exception as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
+            raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
+        with self._needed("written"):
+            _write(self.folder / "task.pkl", content)
+        failures = {name: self.admit(name, learner) for name, learner in task.learners.items()}
+        return {name: failure for name, failure in failures.items() if failure is not None}
+
+    def _lay_out_rows(self, task: Task) -> None:
         data = self.folder / "data"
         if data.is_symlink() and not data.exists():
             data.unlink()  # the prepared rows have moved
@@ -66,13 +90,6 @@ class Workbench:
                 task.data.save(data)
         elif Prepared.open(data).fingerprint != task.data.fingerprint:
             raise InputError(f"{data} must hold the same rows as this run, got others. Choose another folder.")
-        try:
-            content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # both have files of their own
-        except Exception as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
-            raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
-        write_whole(self.folder / "task.pkl", content)
-        failures = {name: self.admit(name, learner) for name, learner in task.learners.items()}
-        return {name: failure for name, failure in failures.items() if failure is not None}
 
     def make_folders(self) -> None:
         """Create the folders for learners and for what they leave."""
@@ -86,28 +103,46 @@ class Workbench:
             content = cloudpickle.dumps(learner)
         except Exception as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
             return Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
-        write_whole(self._learner(name), content)
+        with self._needed("written"):
+            _write(self._learner(name), content)
         return None
+
+    @contextmanager
+    def _needed(self, what: str) -> Iterator[None]:
+        """Turn trouble with files that are needed into `FolderTrouble`."""
+        try:
+            yield
+        except (OSError, _Damaged) as error:
+            file = getattr(error, "filename", None) or self.folder
+            reason = getattr(error, "strerror", None) or error
+            raise FolderTrouble(f"{file} could not be {what}: {reason}. {KEPT}") from None
 
     def task(self, learner: str) -> Task:
         """Return the task with this learner only."""
-        task: Task = cloudpickle.loads((self.folder / "task.pkl").read_bytes())
-        content = self._learner(learner).read_bytes()
-        return replace(task, data=Prepared.open(self.folder / "data"), learners={learner: cloudpickle.loads(content)})
+        with self._needed("read"):
+            content, own = _read(self.folder / "task.pkl"), _read(self._learner(learner))
+            try:
+                data = Prepared.open(self.folder / "data")
+            except InputError as error:
+                raise FolderTrouble(f"{error} {KEPT}") from None
+        return replace(cloudpickle.loads(content), data=data, learners={learner: cloudpickle.loads(own)})
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         """Return the size of the largest smaller sample and what was learned on it; None if there is none."""
-        found = self._learned_before(allocation)
-        return found and (found[0], cloudpickle.loads(found[1].read_bytes()))
+        with suppress(OSError, _Damaged):
+            if found := self._learned_before(allocation):
+                return found[0], cloudpickle.loads(_read(found[1]))
+        return None
 
     def _learned_before(self, allocation: Allocation) -> tuple[int, Path] | None:
         files = (self.folder / "learned").glob(f"{_digest(allocation.learner)}-*.pkl")
-        kept = [(int(path.stem.partition("-")[2]), path) for path in files]
+        kept = [(int(size), path) for path in files if (size := path.stem.partition("-")[2]).isdecimal()]
         return max(((size, path) for size, path in kept if size < allocation.size), default=None)
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
         """Keep what was learned, from which larger sizes can start."""
-        write_whole(self._path("learned", allocation), cloudpickle.dumps(learned))
+        with suppress(OSError):
+            _write(self._path("learned", allocation), cloudpickle.dumps(learned))
 
     def shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
         """Keep a fitted learner. One that cannot be pickled is not kept, and is refitted if it is selected."""
@@ -115,12 +150,14 @@ class Workbench:
             content = cloudpickle.dumps(fitted)
         except Exception:  # noqa: BLE001  # pickling calls code of the user; the measurement is valid all the same
             return
-        write_whole(self._path("fitted", allocation, f"-{score!r}"), content)
+        with suppress(OSError):
+            _write(self._path("fitted", allocation, f"-{score!r}"), content)
 
     def fitted(self, allocation: Allocation, score: float) -> Any | None:
         """Return the fitted learner that was kept with this validation score, or None."""
-        path = self._path("fitted", allocation, f"-{score!r}")
-        return cloudpickle.loads(path.read_bytes()) if path.exists() else None
+        with suppress(OSError, _Damaged):
+            return cloudpickle.loads(_read(self._path("fitted", allocation, f"-{score!r}")))
+        return None
 
     def pack(self, allocation: Allocation) -> dict[str, bytes]:
         """Return the files that an evaluation needs besides the rows and the task: the learner and what it learned."""
@@ -161,18 +198,38 @@ class Workbench:
         kept = shelf[:1] + [each for each in shelf if each.size == full_size][:1]
         for each in shelf:
             if each not in kept:
-                each.path.unlink()
+                with suppress(OSError):
+                    each.path.unlink()
 
     def _shelf(self) -> Iterator[_Fitted]:
         for path in (self.folder / "fitted").glob("*.pkl"):
-            digest, size, score = path.stem.split("-", 2)
-            yield _Fitted(path, digest, int(size), float(score))
+            with suppress(ValueError):  # the name of a file that is not ours
+                digest, size, score = path.stem.split("-", 2)
+                yield _Fitted(path, digest, int(size), float(score))
 
     def _learner(self, name: str) -> Path:
         return self.folder / "learners" / f"{_digest(name)}.pkl"
 
     def _path(self, part: str, allocation: Allocation, more: str = "") -> Path:
         return self.folder / part / f"{_digest(allocation.learner)}-{allocation.size}{more}.pkl"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file atomically, with a digest at its end."""
+    write_whole(path, content + _seal(content))
+
+
+def _read(path: Path) -> bytes:
+    """Return what `_write` wrote; raise `_Damaged` if it is something else."""
+    sealed = path.read_bytes()
+    content, seal = sealed[:-SEAL], sealed[-SEAL:]
+    if seal != _seal(content):
+        raise _Damaged(f"{path.name} is damaged")
+    return content
+
+
+def _seal(content: bytes) -> bytes:
+    return blake2b(content, digest_size=SEAL).digest()
 
 
 @lru_cache(maxsize=1 << 16)

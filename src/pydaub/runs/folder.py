@@ -106,16 +106,35 @@ class RunFolder:
             raise InputError(f"{path / ABOUT} is damaged: {error}.") from None
 
     @classmethod
-    def create(cls, path: Path, request: Request, schema: Schema) -> RunFolder:
-        """Make a new folder for a run."""
+    def create(cls, path: Path | None, request: Request, schema: Schema) -> RunFolder:
+        """Make a new folder for a run; without a path, one that is named after the data.
+
+        Of several runs that begin at the same time, only one gets a folder.
+        """
+        if path is not None:
+            check_unused(path)
+            if not cls._claimed(path, request, schema):
+                raise InputError(f"{path} must be a new or empty folder, got one that another run has just taken.")
+            return cls(path)
+        while not cls._claimed(path := new_path(request.data), request, schema):
+            pass  # another run has just taken it, so that the next path is another one
+        return cls(path)
+
+    @staticmethod
+    def _claimed(path: Path, request: Request, schema: Schema) -> bool:
+        """Write the request, unless another run has done so; return whether it was written."""
         try:
             path.mkdir(parents=True, exist_ok=True)
-            check_unused(path)
+            with (path / ABOUT).open("x") as file:  # fails if it exists: only one run can do this
+                file.write(json.dumps({"request": asdict(request)}, indent=1))
             (path / SCHEMA).write_text(json.dumps(schema.to_json(), indent=1))
-            (path / ABOUT).write_text(json.dumps({"request": asdict(request)}, indent=1))
+        except FileExistsError as error:
+            if path.is_dir():
+                return False
+            raise InputError(f"Cannot write to the folder {path}: {error.strerror}.") from None
         except OSError as error:
             raise InputError(f"Cannot write to the folder {path}: {error.strerror}.") from None
-        return cls(path)
+        return True
 
     @property
     def journal(self) -> Path:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
 from pydaub.algorithm.strategies import Strategy
-from pydaub.errors import TIME_LIMIT, AllLearnersFailed, InputError, JournalMismatch, NothingMeasured, RefusedAllocation
+from pydaub.errors import (
+    TIME_LIMIT,
+    AllLearnersFailed,
+    FolderTrouble,
+    InputError,
+    JournalError,
+    JournalMismatch,
+    NothingMeasured,
+    RefusedAllocation,
+)
 from pydaub.records import (
     Allocation,
     Evaluated,
@@ -138,6 +148,10 @@ class Loop:
         except AllLearnersFailed as error:
             self._account.held = False
             error.result = self._account.result
+            raise
+        except FolderTrouble as error:
+            with suppress(JournalError, OSError):  # the folder may be the trouble
+                self._record(Stopped(f"trouble with its folder ({error})", self._clock))
             raise
         except _Stop as stop:
             self._record(Stopped(str(stop), self._clock))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from scipy.special import stdtrit
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,6 +14,9 @@ DRAWS: Final = 1000
 
 def told_apart(first: Sequence[float], second: Sequence[float]) -> bool:
     """Return whether the scores of two learners on the same blocks differ by more than chance (a paired t-test)."""
+    import numpy as np  # noqa: PLC0415  # commands that need neither start faster
+    from scipy.special import stdtrit  # noqa: PLC0415
+
     differences = np.subtract(first, second)
     if np.count_nonzero(differences) < LEAST_DIFFERENT:
         return False
@@ -30,9 +30,11 @@ def optimism(parts: Sequence[Sequence[float]]) -> float:
     Estimated by the bootstrap: choose the best learner on blocks drawn with replacement, and see by how much it is
     better there than on all blocks.
     """
-    scores = np.asarray(parts)
-    if len(scores) < 2:  # noqa: PLR2004  # a single look
+    if len(parts) < 2:  # noqa: PLR2004  # a single look
         return 0.0
+    import numpy as np  # noqa: PLC0415  # as above
+
+    scores = np.asarray(parts)
     count = scores.shape[1]
     drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=DRAWS) @ scores.T / count
     best = drawn.argmax(axis=1)

@@ -1,16 +1,19 @@
 """Save a fitted learner and load it again, if possible without running code from the file.
 
-`model.skops` holds data only: loading it creates objects of trusted types and runs nothing else. Learners that skops
-cannot save go into `model.pkl`. Loading a pickle runs whatever code is in it.
+`model.skops` holds data only: loading it creates objects of the types that `trusted.txt` lists, and of those that skops
+itself trusts, and runs nothing else. All other learners go into `model.pkl`. Loading a pickle runs whatever code is in
+it, so it is loaded only where a person says that the file can be trusted.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zipfile import ZipFile
 
 import cloudpickle
 import numpy as np
@@ -19,17 +22,15 @@ import skops.io
 from pydaub.errors import InputError, SavedLearnerError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
 SAFE, PICKLE, ABOUT = "model.skops", "model.pkl", "model.json"
-# Classes of the libraries that learners are made of. Functions are not trusted, with one exception: scikit-learn's
-# HistGradientBoosting stores the function that validates its categorical columns.
-TRUSTED: Final = re.compile(
-    r"((sklearn|imodels|lightgbm|xgboost|catboost|pydaub\.learners)\.[\w.]+\._*[A-Z]\w*|collections\.OrderedDict|numpy\.dtype"
-    r"|functools\.partial|sklearn\.utils\.validation\.check_array)"
-)
-RUNS_CODE: Final = "loading it runs code from the file, so load it only if you trust its source"
+# What the learners of the portfolios are made of, as pairs of a loader of skops and a type; a test makes this list from
+# them. The loader matters: setting the fields of an object may be harmless where calling its constructor is not.
+TRUSTED: Final = Path(__file__).with_name("trusted.txt")
+OLDEST_PROTOCOL: Final = 2  # of skops; the loaders for older ones check less
+TRUST_IT: Final = "If you trust it, add `--trust`."
+RUNS_CODE: Final = "loading it runs code from the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,28 +92,73 @@ def saved_in(folder: Path) -> Saved:
         return Saved(folder / PICKLE, "")
 
 
-def load(folder: Path) -> Any:
+def load(folder: Path, *, trust: bool = False) -> Any:
     """Load the learner that was saved in a folder.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    trust
+        Whether to load a pickle, or types that are not trusted, either of which may run code from the file.
 
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or loading it may run code and `trust` is False.
     SavedLearnerError
-        If the file is damaged, or a skops file contains types that are not trusted.
+        If the file is damaged.
     """
     path = saved_in(folder).path
+    if path.name == PICKLE and not trust:
+        raise InputError(f"{path} is a pickle: {RUNS_CODE}. {TRUST_IT}")
     try:
-        return _load_safe(path) if path.name == SAFE else cloudpickle.loads(path.read_bytes())
+        return _load_safe(path, trust=trust) if path.name == SAFE else cloudpickle.loads(path.read_bytes())
     except SavedLearnerError:
         raise
     except Exception as error:  # noqa: BLE001  # a damaged file raises anything
         raise SavedLearnerError(f"{path} must be a learner that pydaub saved, got {error}.") from None
 
 
-def _load_safe(path: Path) -> Any:
+def _load_safe(path: Path, *, trust: bool = False) -> Any:
     needed: Sequence[str] = skops.io.get_untrusted_types(file=path)
-    foreign = [name for name in needed if not TRUSTED.fullmatch(name)]
-    if foreign:
-        raise SavedLearnerError(f"{path} must contain only trusted types, got {', '.join(foreign[:5])}.")
+    if not trust and (foreign := foreign_types(path, needed)):
+        raise SavedLearnerError(f"{path} must contain only trusted types, got {', '.join(foreign[:5])}. {TRUST_IT}")
     return skops.io.load(path, trusted=needed)
+
+
+def foreign_types(path: Path, needed: Iterable[str]) -> list[str]:
+    """Return what a skops file contains beyond the trusted pairs; `needed` are the types that skops does not trust."""
+    schema = zipped_schema(path)
+    trusted, needed = trusted_pairs(), {*needed}
+    pairs = {(loader, kind) for loader, kind in pairs_in(schema) if kind in needed} - trusted
+    foreign = [f"{kind} ({loader})" for loader, kind in pairs]
+    old = schema["protocol"] < OLDEST_PROTOCOL
+    return sorted({*foreign, *(["an old format of skops"] if old else [])})
+
+
+def zipped_schema(path: Path) -> dict[str, Any]:
+    """Return the schema of a skops file, without loading it."""
+    with ZipFile(path) as archive:
+        schema: dict[str, Any] = json.loads(archive.read("schema.json"))
+        return schema
+
+
+def pairs_in(state: Any) -> Iterator[tuple[str, str]]:
+    """Yield loader and type of every node of a skops schema."""
+    waiting = [state]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if "__loader__" in node:
+                yield node["__loader__"], f"{node['__module__']}.{node['__class__']}"
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+@cache
+def trusted_pairs() -> frozenset[tuple[str, str]]:
+    """Return the pairs of loader and type that `trusted.txt` lists."""
+    lines = TRUSTED.read_text().splitlines()
+    return frozenset((loader, kind) for loader, kind in map(str.split, lines))
