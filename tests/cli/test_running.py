@@ -612,7 +612,7 @@ def test_the_demo(tmp_path: Path) -> None:
 
 @pytest.mark.slow("processes")
 def test_trouble_with_the_folder_stops_the_run_and_changes_no_winner(tmp_path: Path) -> None:
-    """A learner deletes what the other learners need; nobody fails for it, and the resumed run ends as it would have."""
+    """A learner deletes what the others need: nobody fails for it, and the resumed run ends as it would have."""
     data, gate = written(numbers(), tmp_path / "numbers.csv"), tmp_path / "gate"
     own = tmp_path / "own.py"
     own.write_text(

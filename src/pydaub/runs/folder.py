@@ -116,9 +116,10 @@ class RunFolder:
             if not cls._claimed(path, request, schema):
                 raise InputError(f"{path} must be a new or empty folder, got one that another run has just taken.")
             return cls(path)
-        while not cls._claimed(path := new_path(request.data), request, schema):
-            pass  # another run has just taken it, so that the next path is another one
-        return cls(path)
+        free = new_path(request.data)
+        while not cls._claimed(free, request, schema):
+            free = new_path(request.data)  # another run has just taken it, so that this is another one
+        return cls(free)
 
     @staticmethod
     def _claimed(path: Path, request: Request, schema: Schema) -> bool:
