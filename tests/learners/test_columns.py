@@ -75,6 +75,18 @@ def test_dates_may_lack_a_time_and_fill_several_columns() -> None:
     assert Dates().fit_transform(rows).tolist() == [[0, 1, 3, 0, -1, 12, 2, 0]]
 
 
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "1677-01-01"])
+def test_dates_that_stand_for_never_are_numbers_too(day: str) -> None:
+    """Nanoseconds reach from 1677 to 2262 only."""
+    never = dt.date.fromisoformat(day)
+    days = (never - dt.date(1970, 1, 1)).days
+    moments = pd.Series(np.array([day, "NaT"], dtype="datetime64[us]"))
+    for values in (moments, pd.Series([day, None]), pd.Series([never, None], dtype=object)):
+        found = Dates().fit_transform(pd.DataFrame({"a": values}))
+        assert found[0].tolist() == [days, never.month, never.weekday(), 0]
+        assert np.isnan(found[1]).all()
+
+
 def test_missing_numbers_are_nan() -> None:
     for rows in (pd.DataFrame({"a": [1, None]}, dtype="Int64"), pl.DataFrame({"a": [1, None]})):
         found = Numbers().fit_transform(rows)

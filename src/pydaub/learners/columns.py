@@ -69,8 +69,9 @@ def _dates(column: Rows) -> NDArray[np.float64]:
     values = column if isinstance(column, pd.Series) else pd.Series(np.asarray(column))
     if not pd.api.types.is_datetime64_any_dtype(values.dtype):
         values = values.astype(object)
-    moments = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601")
-    days = (moments - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    # In microseconds: 9999-12-31, which often stands for "never", is beyond what nanoseconds can express.
+    moments = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601").dt.as_unit("us")
+    days = (moments - pd.Timestamp(0, tz="UTC").as_unit("us")) / pd.Timedelta(days=1).as_unit("us")
     parts = [days, moments.dt.month, moments.dt.day_of_week, moments.dt.hour]
     return np.column_stack([part.to_numpy(dtype=np.float64, na_value=np.nan) for part in parts])
 
