@@ -78,6 +78,8 @@ def test_what_is_known_after_fitting() -> None:
     assert type(found.best_estimator_) is GaussianNB
     assert (found.n_features_in_, found.classes_.tolist(), found.failures_) == (4, [0, 1, 2], {})
     assert found.certificate_.selected == "bayes"
+    assert all(each.low <= each.score <= each.high for each in found.outlook_)
+    assert found.outlook_ == found.certificate_.prospects
     assert found.schedule_note_ is None
     assert "first size of 500 is too large" in search(strategy="daub").fit(X, y).schedule_note_
     assert found.allocations_ == list(found.result_.steps)

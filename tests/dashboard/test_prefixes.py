@@ -33,7 +33,7 @@ SCHEDULE = Schedule.geometric(6400, 100, 2)
 SCORES = Scores("accuracy", 2000)
 STATES = {"running", "paused", "finished", "stopped", "failed", "killed"}
 STANDINGS = {
-    "training", "next", "waiting", "cannot win", "has all rows", "failed", "dropped", "selected", "best so far",
+    "training", "next", "waiting", "ruled out", "has all rows", "failed", "dropped", "selected", "best so far",
 }  # fmt: skip
 COMMANDS: dict[int, list[tuple[str, str | None]]] = {  # after which outcome a person sends which commands
     4: [("pause", None), ("resume", None)],

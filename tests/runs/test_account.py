@@ -39,7 +39,7 @@ from tables import random_schedule, random_table
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
 WORDS = {
-    *("selected", "best so far", "failed", "dropped", "training", "next", "waiting", "cannot win", "has all rows"),
+    *("selected", "best so far", "failed", "dropped", "training", "next", "waiting", "ruled out", "has all rows"),
 }
 
 
@@ -84,7 +84,7 @@ def test_standings_use_known_words_and_have_reasons(kind: type[Strategy], seed: 
     if result.stopped is None and result.selected:
         assert words[result.selected] == "selected"
         others = {word for name, word in words.items() if name != result.selected}
-        assert others <= {"cannot win", "has all rows", "failed"}, "nobody waits in a run that is over"
+        assert others <= {"ruled out", "has all rows", "failed"}, "nobody waits in a run that is over"
 
 
 @every_strategy
@@ -141,7 +141,7 @@ def test_the_log_says_what_was_decided_and_why() -> None:
     assert (account.state, account.clock) == ("finished", 8.0)
     standings = account.standings()
     assert standings["good"].word == "selected"
-    assert standings["fair"].word == "cannot win"
+    assert standings["fair"].word == "ruled out"
     assert standings["fair"].why == "good has 0.6000 on all rows, and its own priority of 0.3914 is not higher"
 
 

@@ -343,7 +343,7 @@ class Account:
             if strategy.curve(name).sizes[-1:] == (self.full_size,):
                 return Standing("has all rows")
             if name in ruled_out:
-                return Standing("cannot win", ruled_out[name])
+                return Standing("ruled out", ruled_out[name])
             return Standing("next" if name == following else "waiting")
 
         return {name: standing(name) for name in self.learners}

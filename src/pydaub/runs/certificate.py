@@ -272,7 +272,7 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
         if name in traces and name not in at_full
     }
     measured = certain and all(name in traces for name in others)
-    likeliest = max(rivals, key=lambda name: rivals[name].chance(), default=None)
+    likeliest = max(rivals, key=lambda name: (rivals[name].chance(), -rivals[name].behind), default=None)
     tops = {name: _top(curves.get(name, ()), result.full_size) for name in others} if sure and certain else {}
     known = {name: top for name, top in tops.items() if top is not None}
     highest = max(known, key=lambda name: known[name], default=None) if len(known) == len(tops) else None

@@ -65,6 +65,18 @@ def test_quoted_values_may_contain_commas_newlines_and_quotes(tmp_path: Path) ->
     assert rows["a"].iloc[0] == 'x\ny, "z"'
 
 
+@pytest.mark.parametrize("long", ["a line", "a quoted value of many lines", "the last line"])
+def test_lines_of_any_length_are_read(long: str, tmp_path: Path) -> None:
+    """Arrow reads blocks of a megabyte, each of which must hold a whole row."""
+    text = "x" * 3_000_000
+    value = f'"{"x" * 99}\n' + 40_000 * f"{'x' * 99}\n" + '"' if long.startswith("a quoted") else text
+    last = text if long == "the last line" else "z"
+    rows = frame(tmp_path, f"a,b\n1,y\n2,{value if long.startswith('a ') else 'w'}\n3,{last}\n")
+    assert rows["a"].tolist() == [1, 2, 3]
+    second = {"a line": 3_000_000, "a quoted value of many lines": 4_000_100}.get(long, 1)
+    assert rows["b"].str.len().tolist() == [1, second, len(last)]
+
+
 def test_bools_dates_and_times(tmp_path: Path) -> None:
     rows = frame(tmp_path, "b,t,h\ntrue,2020-01-01T10:00:00Z,12:30\nfalse,2020-01-02T10:00:00Z,13:00\n,,\n")
     assert rows["b"].tolist() == [True, False, pd.NA]

@@ -166,7 +166,7 @@ class Strategy(ABC):
         return f"the strategy {type(self).__name__.lower()} asked for it"
 
     def ruled_out(self) -> dict[str, str]:
-        """Return the learners that cannot win any more, each with the reason as a clause for people."""
+        """Return the learners that will not be selected any more, each with the reason as a clause for people."""
         winner = self.winner
         if winner is None:
             return {}

@@ -7,7 +7,7 @@ const MARKS = {
   training: "▶",
   next: "◔",
   waiting: "…",
-  "cannot win": "↓",
+  "ruled out": "↓",
   "has all rows": "●",
   failed: "✕",
   dropped: "⊘",

@@ -51,6 +51,25 @@ def delimiter(written: str) -> str:
     return max(DELIMITERS, key=steadiness)
 
 
+def block_size(written: bytes, least: int = 1 << 20) -> int:
+    r"""Return a size of blocks for Arrow, each of which must hold the longest line.
+
+    >>> block_size(b"a,b\n1,2\n", 4)
+    4
+    >>> block_size(b"a,b\n1,22222222\n", 4)
+    22
+    """
+    size, place = least, 0
+    while place + size < len(written):
+        end = written.rfind(b"\n", place, place + size)
+        if end < 0:  # the line that begins here is longer
+            end = written.find(b"\n", place + size)
+            end = len(written) if end < 0 else end
+            size = 2 * (end + 1 - place)
+        place = end + 1
+    return size
+
+
 def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> pa.Table:
     try:
         names = checked_names(next(csv.reader(StringIO(written, newline=""), delimiter=separator)), where)
@@ -68,9 +87,17 @@ def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> 
         return "error"
 
     parse = pv.ParseOptions(delimiter=separator, newlines_in_values='"' in written, invalid_row_handler=note)
-    options = pv.ReadOptions(column_names=names, skip_rows_after_names=1)
+    encoded = written.encode()
+    size = block_size(encoded)
     try:
-        return pv.read_csv(pa.py_buffer(written.encode()), options, parse, convert)
+        while True:
+            options = pv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=size)
+            try:
+                return pv.read_csv(pa.py_buffer(encoded), options, parse, convert)
+            except pa.ArrowInvalid as error:
+                if "straddl" not in str(error) or size > len(encoded):
+                    raise
+                size *= 8  # a row of many lines, in quotes
     except pa.ArrowInvalid as error:
         if not ragged:
             raise InputError(f"{where} must be a table of text, got: {error}.") from None
