@@ -83,6 +83,12 @@ def test_further_figures_are_plain_and_finite() -> None:
     assert measurement != Measurement(0.5, 0.5, 1.0)
 
 
+@pytest.mark.parametrize("metrics", [5, "auc", [("auc", 0.5)], None])
+def test_metrics_are_figures_by_name(metrics: Any) -> None:
+    with pytest.raises(InputError, match="`metrics` must be figures by name, got"):
+        Measurement(0.5, 0.5, 1.0, metrics)
+
+
 @pytest.mark.parametrize("metrics", [{"auc": "0.5"}, {"auc": None}, {"auc": [1.0]}, {"auc": 10**400}])
 def test_a_figure_that_is_no_number_is_refused(metrics: Any) -> None:
     with pytest.raises(InputError, match=r"`auc` must be a number, got"):

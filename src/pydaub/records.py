@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 T = TypeVar("T")
 
@@ -75,6 +76,8 @@ class Measurement:
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
         if self.parts:
             object.__setattr__(self, "parts", tuple(number(part, "parts") for part in self.parts))
+        if not isinstance(self.metrics, Mapping):
+            raise InputError(f"`metrics` must be figures by name, got {self.metrics!r}.")
         if self.metrics:
             checked = {str(name): float(number(value, name)) for name, value in self.metrics.items()}
             object.__setattr__(

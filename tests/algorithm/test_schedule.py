@@ -68,6 +68,8 @@ def test_geometric_sizes_follow_the_rule_or_the_error_names_the_largest_first_si
         ((100, 10, 1), r"`ratio` must be greater than 1, got 1"),
         ((100, 10, 0.5), r"`ratio` must be greater than 1, got 0.5"),
         ((100, 10, "fast"), r"`ratio` must be a finite number greater than 1, got 'fast'"),
+        ((100, 10, "1_5"), r"`ratio` must be a finite number greater than 1, got '1_5'"),
+        ((100, 10, "1_5/2"), r"`ratio` must be a finite number greater than 1, got '1_5/2'"),
         ((100, 10, math.nan), r"`ratio` must be a finite number greater than 1, got nan"),
         ((100, 10, math.inf), r"`ratio` must be a finite number greater than 1, got inf"),
         ((100, 10, Decimal("sNaN")), r"`ratio` must be a finite number"),

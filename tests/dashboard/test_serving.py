@@ -61,4 +61,6 @@ def test_addresses_that_cannot_be_used_are_refused(finished_run: Path, tmp_path:
         assert "Cannot listen on" in refused("watch", folder, "--no-browser", "--port", port)
     assert "must be from 0 to 65535" in refused("watch", folder, "--no-browser", "--port", 70_000)
     assert "Cannot listen on" in refused("watch", folder, "--no-browser", "--host", "192.0.2.1")
+    for nothing in ("", " "):  # as from a variable that is not set
+        assert "`--host` must be an address, got" in refused("watch", folder, "--no-browser", "--host", nothing)
     assert "must be the folder of a run" in refused("watch", tmp_path / "no", "--no-browser")

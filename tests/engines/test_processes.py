@@ -207,6 +207,8 @@ def test_learners_use_no_more_threads_than_they_may(threads: int, tmp_path: Path
         "bagging": faulty.Counting(BaggingClassifier(faulty.Telling(), n_estimators=8, n_jobs=-1)),
         "bagging, many": faulty.Counting(BaggingClassifier(faulty.Telling(), n_estimators=8, n_jobs=64)),
     }
+    if threads > 1:  # the same libraries once
+        estimators = {name: each for name, each in estimators.items() if "," not in name}
     engine = ProcessEngine(task(estimators, threads=threads), 1, tmp_path)
     found = {name: outcome_of(engine, name) for name in estimators}
     engine.close()

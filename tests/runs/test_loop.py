@@ -142,6 +142,8 @@ def test_nonsense_is_refused_at_the_door() -> None:
         run(Daub(table.learners, schedule), TableEngine(table), nonsense)
     with pytest.raises(InputError, match=r"`strategy` must be a Strategy, got 'run.jsonl'"):
         run(nonsense, TableEngine(table))
+    with pytest.raises(InputError, match=r"`engine` must be an engine such as TableEngine, got 'run.jsonl'"):
+        run(Daub(table.learners, schedule), nonsense)
     for limit in (0, -1, float("nan"), -float("inf"), "10", [1]):
         engine = CountingEngine(table)
         given: Any = limit

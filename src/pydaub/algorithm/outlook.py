@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import erfc
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydaub.algorithm.curve import extended
@@ -52,7 +53,14 @@ NEGLIGIBLE: Final = -9.0  # standard deviations; the probability of less is belo
 _ROOT = math.sqrt(10)
 _NEAR, _FAR = math.sqrt(5 - _ROOT), math.sqrt(5 + _ROOT)
 NODES: Final = (-_FAR, -_NEAR, 0.0, _NEAR, _FAR)
-WEIGHTS: Final = ((7 - 2 * _ROOT) / 60, (7 + 2 * _ROOT) / 60, 8 / 15, (7 + 2 * _ROOT) / 60, (7 - 2 * _ROOT) / 60)
+WEIGHTS: Final[tuple[float, ...]] = (
+    (7 - 2 * _ROOT) / 60,
+    (7 + 2 * _ROOT) / 60,
+    8 / 15,
+    (7 + 2 * _ROOT) / 60,
+    (7 - 2 * _ROOT) / 60,
+)
+ONE: Final[tuple[float, ...]] = (1.0,)
 HALF_ROOT: Final = math.sqrt(0.5)
 
 # A decision tree. A stage is a pair: its seconds, and one subtree for each quadrature node. A leaf, the training at the
@@ -151,7 +159,7 @@ class Outlook:
         except for the noise and for the constant part of the time. Both are rounded such that the room gets smaller.
         """
         if "table" not in self._cache:
-            spare = LEAST_SECONDS if self.steps[0][1] > 2 * LEAST_SECONDS else 0.0
+            spare = LEAST_SECONDS if min(seconds for _, seconds in self.steps) > 2 * LEAST_SECONDS else 0.0
             last = self.steps[-1][1] - spare
             shares = tuple((doublings, round((seconds - spare) / last, 9)) for doublings, seconds in self.steps)
             near = math.exp(math.floor(math.log(self.error) * TABLES) / TABLES) if self.noise else 0.5
@@ -299,19 +307,30 @@ def _gain(tree: _Stage | _Leaf, room: float, rate: float) -> tuple[float, float]
 
 
 def _gain_of(tree: _Stage | _Leaf, room: float, log_room: float, rate: float) -> tuple[float, float]:
+    """Return the same, with the logarithm of a positive room.
+
+    Most of the time of a decision is spent here, so leaves are not calls of their own.
+    """
+    subtrees: list[_Stage | _Leaf] = [tree]
+    seconds, weights, least = 0.0, ONE, -math.inf  # a leaf alone is trained whether that pays or not
     if len(tree) == STAGE_LENGTH:
-        gain, probability = -rate * tree[0], 0.0
-        for subtree, weight in zip(tree[1], WEIGHTS, strict=True):
+        seconds, subtrees = tree
+        weights, least = WEIGHTS, 0.0  # training stops where it does not pay
+    gain, probability = -rate * seconds, 0.0
+    for subtree, weight in zip(subtrees, weights, strict=True):
+        if len(subtree) == STAGE_LENGTH:
             following, exceeds = _gain_of(subtree, room, log_room, rate)
-            if following > 0:  # otherwise training stops here
-                gain += weight * following
-                probability += weight * exceeds
-        return gain, probability
-    # The expected excess has the form of a put option on a lognormal price (Black and Scholes, 1973).
-    seconds, standardised, deviation, mean_error = tree
-    distance = log_room / deviation - standardised
-    if distance < NEGLIGIBLE:
-        return -rate * seconds, 0.0
-    probability = 0.5 * math.erfc(-HALF_ROOT * distance)
-    excess = room * probability - mean_error * 0.5 * math.erfc(HALF_ROOT * (deviation - distance))
-    return (excess if excess > 0 else 0.0) - rate * seconds, probability
+        else:
+            # The expected excess has the form of a put option on a lognormal price (Black and Scholes, 1973).
+            seconds, standardised, deviation, mean_error = subtree
+            distance = log_room / deviation - standardised
+            following, exceeds = -rate * seconds, 0.0
+            if distance >= NEGLIGIBLE:
+                exceeds = 0.5 * erfc(-HALF_ROOT * distance)
+                excess = room * exceeds - mean_error * 0.5 * erfc(HALF_ROOT * (deviation - distance))
+                if excess > 0:
+                    following += excess
+        if following > least:
+            gain += weight * following
+            probability += weight * exceeds
+    return gain, probability

@@ -115,8 +115,8 @@ def exact(ratio: Ratio) -> Fraction:
 def _number(ratio: Ratio) -> Decimal | Fraction:
     try:
         if isinstance(ratio, int | Fraction) or "/" in str(ratio):
-            return Fraction(ratio)
-        number = Decimal(str(ratio))
+            return Fraction(ratio) if isinstance(ratio, int | Fraction) else parsed(Fraction, str(ratio))
+        number = parsed(Decimal, str(ratio))
     except (ArithmeticError, ValueError):
         number = Decimal("nan")
     if not number.is_finite():

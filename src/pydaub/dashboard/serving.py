@@ -85,6 +85,8 @@ async def _served(
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    if not host.strip():  # to the system, it would mean all interfaces
+        raise InputError(f"`--host` must be an address, got {host!r}. Leave it out for this machine only.")
     if not 0 <= port <= HIGHEST_PORT:
         raise InputError(f"`--port` must be from 0 to {HIGHEST_PORT}, got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

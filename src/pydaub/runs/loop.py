@@ -117,6 +117,8 @@ class Loop:
     ) -> None:
         if not isinstance(strategy, Strategy):
             raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
+        if not all(hasattr(engine, name) for name in ("submit", "collect", "close")):
+            raise InputError(f"`engine` must be an engine such as TableEngine, got {engine!r}.")
         if not isinstance(journal, Journal | None):
             raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
         limit: object = time_limit

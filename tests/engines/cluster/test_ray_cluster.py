@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import faulty
 import ray_here
-from cli.commands import numbers, written
+from cli.commands import call, numbers, written
 from faults import MB, alive, pids, wait_until
 from pydaub import (
     Allocation,
@@ -470,11 +470,8 @@ def test_a_local_cluster_listens_on_loopback_only_and_gives_the_same_result(
     assert "on loopback only" in err
     assert addresses, "it listened somewhere"
     assert {each.rpartition(":")[0] for each in addresses} <= {"0100007F", "0000000000000000FFFF00000100007F"}
-    here = subprocess.run(
-        [*command, "--jobs", "1", "--json", "--out", str(tmp_path / "here")],
-        env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    ray, processes = json.loads(out), json.loads(here.stdout)
+    processes = call(*command[3:], "--jobs", 1, "--json", "--out", tmp_path / "here").json
+    ray = json.loads(out)
     assert ray["selected"] == processes["selected"]
     assert ray["valid_score"] == processes["valid_score"]
     assert [(each["learner"], each["size"], each["valid_score"]) for each in ray["allocations"]] == [

@@ -37,6 +37,7 @@ PARTS, LEAST_ROWS = 128, 400  # the first size is N / PARTS, but at least LEAST_
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
 HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
+ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
 UNKNOWN_SCORES: Final = Scores()
 
 
@@ -234,26 +235,29 @@ class Frugal(Steerable):
         return self._decided
 
     def _highest(self) -> tuple[str, float] | None:
-        found, least = None, max(self._at_full.values(), default=-math.inf)
+        """Return the learner with the highest worth, the first of those that tie, and its worth."""
+        first, least = len(self.learners), max(self._at_full.values(), default=-math.inf)
         self._rank()
         price, lowered = self._price(), []
         for most, position in self._waiting:
-            if most <= least:
+            if most < least:
                 break
             name = self.learners[position]
             outlook = self._outlooks[name]
             if name not in self._solved:
-                if outlook.most(price) <= least:
+                if outlook.most(price) < least:
                     continue
                 self._solved[name] = outlook.worth(self._floor)
                 lowered.append(name)
-            if self._solved[name] > least and outlook.pays(price, least):
-                least = outlook.worth(price)
-                found = name, least
+            if self._solved[name] < least or not outlook.pays(price, least - ROUNDING * (outlook.top - least)):
+                continue
+            worth = outlook.worth(price)
+            if worth > least or (worth == least and position < first < len(self.learners)):
+                first, least = position, worth
         for name in lowered:
             self._worths[name] = self._solved[name]
             self._waiting.push(self._solved[name], self._position[name])
-        return found
+        return (self.learners[first], least) if first < len(self.learners) else None
 
     def _price(self) -> float:
         """Return what a second of training costs, in score."""
