@@ -45,8 +45,8 @@ from pydaub import (
     Submitted,
 )
 from pydaub.records import Event, Stopped
-from pydaub.views.summary import counted
-from pydaub.views.terminal import Display, plain, print_run, print_table
+from pydaub.views.summary import counted, plain
+from pydaub.views.terminal import Display, print_run, print_table
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|38|48|9[0-7])\b[0-9;]*m")

@@ -11,7 +11,7 @@ import typer
 
 from pydaub import __version__
 from pydaub.errors import AllLearnersFailed, ClusterLost, FitFailed, FolderTrouble, NothingMeasured, PydaubError
-from pydaub.views.terminal import plain
+from pydaub.views.summary import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
 from pydaub.views.story import learners
-from pydaub.views.summary import counted
+from pydaub.views.summary import counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -187,6 +187,7 @@ def _bound_line(one: Mapping[str, Any], size: int, full_size: int) -> tuple[list
 
 
 def _short(name: str) -> str:
+    name = plain(name)
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import grouped
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | float | None  # of a table
 
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 FOR_MEMORY = (
     "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
     " learners that read the sample in blocks: --learners sklearn,streaming."
@@ -24,6 +26,17 @@ FOR_MEMORY = (
 def counted(count: int, what: str) -> str:
     """Return "1 worker" or "2 workers"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def plain(text: str) -> str:
+    r"""Return the text with control characters escaped, also those that reverse what follows.
+
+    So it stays on one line, controls no terminal, and reads as it is written.
+
+    >>> plain("a\x1b[31m\u202eb")
+    'a\\x1b[31m\\u202eb'
+    """
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def shown(value: Cell) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from typing import TYPE_CHECKING, Final, Self
 
@@ -15,7 +14,7 @@ from rich.text import Text
 from pydaub.records import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
 from pydaub.views.standings import by_priority, lines
-from pydaub.views.summary import counted, event_line, failures, guessed, shown, summary
+from pydaub.views.summary import counted, event_line, failures, guessed, plain, shown, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,11 +37,6 @@ def console(*, stderr: bool = False) -> Console:
     """Return the console: as wide as the terminal, or wide enough where there is none."""
     width = WIDE if not Console(stderr=stderr).is_terminal and "COLUMNS" not in os.environ else None
     return Console(emoji=False, highlight=False, width=width, stderr=stderr)
-
-
-def plain(text: str) -> str:
-    """Return the text with control characters escaped, so that it stays on one line and controls no terminal."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
 def print_run(out: Console, account: Account, *, place: str | None = None, table: Table | None = None) -> None:
