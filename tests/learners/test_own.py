@@ -37,6 +37,22 @@ def test_a_dict_names_its_learners_and_keeps_their_descriptions() -> None:
     assert listed({"b": Learner("a", svc := SVC(), "a description")}) == {"b": Learner("b", svc, "a description")}
 
 
+class Forgetful(SVC):
+    """Does not store its parameter, as beginners write it."""
+
+    def __init__(self, depth: int) -> None:
+        self.deep = depth
+        super().__init__()
+
+
+class Varied(SVC):
+    """Takes any number of parameters, which scikit-learn cannot name."""
+
+    def __init__(self, *values: int) -> None:
+        self.values = values
+        super().__init__()
+
+
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
@@ -54,6 +70,11 @@ def test_a_dict_names_its_learners_and_keeps_their_descriptions() -> None:
         ([(3, SVC())], r"must be text, got 3"),
         ([("a", SVC)], r"got the class SVC. Write SVC\(\)"),
         ([("a", StandardScaler())], r"got StandardScaler without `predict`"),
+        (
+            [("a", Forgetful(3))],
+            r"parameters that can be read, got AttributeError.*store it under its own name",
+        ),
+        ([("a", Varied(3))], r"must have parameters that can be read, got RuntimeError.*without \*args"),
         ([("a", "tree")], r"Learner 'a' must be a scikit-learn estimator, got str without `fit`"),
         (np.zeros((2, 2)), r"in it. Give pairs"),
     ],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack
+import sys
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -94,7 +95,8 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
     if announced:
         announced.wait(PAGE_SECONDS)  # the run may be over before its page is there
     data = planned.task.data
-    saved = saving.save(selection.fitted, folder.path, data.train(min(SAMPLE_ROWS, data.full_size)).X)
+    with redirect_stdout(sys.stderr):  # a learner may print while it is saved, and stdout is for the result
+        saved = saving.save(selection.fitted, folder.path, data.train(min(SAMPLE_ROWS, data.full_size)).X)
     told = run_as_json(selection.account, folder.path)
     folder.finish(told)
     if options.as_json:

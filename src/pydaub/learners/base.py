@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydaub.errors import InputError
+from pydaub.errors import InputError, one_line
 from pydaub.learners.encoding import How, encoded
 
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ class Learner:
         if missing:
             got = f"{type(self.estimator).__name__} without `{'`, `'.join(missing)}`"
             raise InputError(f"Learner {self.name!r} must be a scikit-learn estimator, got {got}.")
+        try:
+            self.estimator.get_params()
+        except Exception as error:  # noqa: BLE001  # code of the user may raise anything
+            raise InputError(
+                f"Learner {self.name!r} must have parameters that can be read, got {one_line(error)} Its `__init__`"
+                " must name each parameter, without *args, and store it under its own name."
+            ) from None
 
 
 Portfolio: TypeAlias = dict[str, Learner]  # the order breaks ties, so cheap and simple learners come first
