@@ -31,7 +31,7 @@ test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, K
 	else \
 	  mkdir -p build; status=0; beside=""; \
 	  for kind in $(BESIDE); do $(SLOW) --slow $$kind -n 0 $(PYTEST_ARGS) >build/$$kind.log 2>&1 & beside="$$beside $$!"; done; \
-	  $(SLOW) --slow weka,browser,processes,random -n $$(($$(nproc) + 1)) $(PYTEST_ARGS) || status=1; \
+	  $(SLOW) --slow weka,browser,processes,random -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(PYTEST_ARGS) || status=1; \
 	  for each in $$beside; do wait $$each || status=1; done; \
 	  for kind in $(BESIDE); do cat build/$$kind.log; done; exit $$status; \
 	fi
