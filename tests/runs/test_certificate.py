@@ -279,6 +279,25 @@ def test_a_strategy_without_sure_bounds_gives_none() -> None:
     assert found.margin is not None
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_errors_in_any_unit_are_judged_alike(unit: float) -> None:
+    """Such as squared errors of returns, or of prices."""
+    curves = {"a": [-0.5, -0.4, -0.3, -0.2, -0.18], "b": [-0.6, -0.5, -0.32, -0.21, -0.1]}
+    found = {}
+    for scale in (1.0, unit):
+        table = table_of({name: [scale * score for score in curve] for name, curve in curves.items()}, train=0.0)
+        result = run(Daub(table.learners, Schedule(SIZES)), TableEngine(table))
+        claim = certificate(result, table.learners, Scores("neg_mean_squared_error", 600, 0.0, proportion=False))
+        assert claim is not None
+        assert claim.margin
+        found[scale] = [
+            claim.margin,
+            *(value for each in claim.prospects for value in (each.low, each.score, each.high)),
+        ]
+    assert found[unit] == pytest.approx([unit * value for value in found[1.0]], rel=1e-6)
+    assert all(low < score < high < 0 for low, score, high in (found[1.0][1:4], found[1.0][4:7]))
+
+
 def test_learners_that_the_rows_do_not_tell_apart_are_named_and_the_score_is_corrected() -> None:
     rng = random.Random(1)
     hits = [[float(rng.random() < 0.8) for _ in range(1000)] for _ in range(2)]

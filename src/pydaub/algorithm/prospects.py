@@ -75,25 +75,30 @@ class Trace:
         What was measured.
     rows
         On how many rows; None if that is not known.
+    proportion
+        Whether an error is a proportion of these rows. If not, it may be in any unit.
     """
 
     sizes: tuple[int, ...]
     errors: tuple[float, ...]
     rows: int | None
+    proportion: bool = True
 
     @classmethod
-    def of(cls, scores: Mapping[int, float], top: float, rows: int | None) -> Trace:
+    def of(cls, scores: Mapping[int, float], top: float, rows: int | None, *, proportion: bool = True) -> Trace:
         """Return the errors of these scores by size, with the best possible score `top`."""
         sizes = tuple(sorted(scores))
         errors = [top - scores[size] for size in sizes]
-        least = max(0.5 / rows if rows else SMALLEST_SHARE * max(errors), SMALLEST_ERROR)
-        return cls(sizes, tuple(max(error, least) for error in errors), rows)
+        least = 0.5 / rows if rows and proportion else SMALLEST_SHARE * max(errors)
+        return cls(sizes, tuple(max(error, least, SMALLEST_ERROR) for error in errors), rows, proportion)
 
     @property
     def noise(self) -> float:
         """The relative standard error of the difference of two errors."""
-        error = self.errors[-1]
-        return math.sqrt(2 * max(1 - error, LEAST_LEFT) / (error * (self.rows or ASSUMED_ROWS)))
+        error, rows = self.errors[-1], self.rows or ASSUMED_ROWS
+        if not self.proportion:
+            return math.sqrt(2 / rows)
+        return math.sqrt(2 * max(1 - error, LEAST_LEFT) / (error * rows))
 
     @property
     def before(self) -> int | None:
@@ -192,8 +197,7 @@ def more_rows(trace: Trace, times: float) -> tuple[float, float, float] | None:
 def _chance(ahead: float, scale: float, height: float) -> float:
     """Return the chance to catch up by more than `ahead`.
 
-    A learner that was ahead and still not selected was overtaken in between: it has no better chance than one that was
-    level (on the recorded curves, about the same quarter).
+    A learner that was ahead and still not selected was overtaken in between, so it counts like one that was level.
     """
     return height * math.exp(-max(ahead, 0.0) / scale)
 

@@ -203,9 +203,12 @@ class Workbench:
 
     def _shelf(self) -> Iterator[_Fitted]:
         for path in (self.folder / "fitted").glob("*.pkl"):
-            with suppress(ValueError):  # the name of a file that is not ours
+            try:
                 digest, size, score = path.stem.split("-", 2)
-                yield _Fitted(path, digest, int(size), float(score))
+                found = _Fitted(path, digest, int(size), float(score))
+            except ValueError:
+                continue  # the name of a file that is not ours
+            yield found
 
     def _learner(self, name: str) -> Path:
         return self.folder / "learners" / f"{_digest(name)}.pkl"
