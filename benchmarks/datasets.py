@@ -37,7 +37,7 @@ def compared(path: str, arguments: argparse.Namespace) -> dict[str, Result] | No
     results: dict[str, Result] = {}
     for name in ("daub", "full"):
         strategy = STRATEGIES[name](tuple(learners), schedule)
-        task = Task(data, learners, scoring=scoring, metrics=False, reuse=False)
+        task = Task(data, learners, scoring=scoring, metrics="none", reuse=False)
         folder = arguments.out / Path(path).stem / name
         folder.mkdir(parents=True, exist_ok=True)
         with Journal(folder / "journal.jsonl", Plan(task, strategy).settings) as journal:

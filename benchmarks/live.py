@@ -88,7 +88,7 @@ def compared(path: str, arguments: argparse.Namespace) -> None:
     data = load(path, arguments.target, split=Split(fraction=arguments.fraction))
     learners = portfolio(arguments.learners, data.schema)
     scoring = "accuracy" if data.schema.task == "classification" else "r2"
-    task = Task(data, learners, scoring=scoring, metrics=False, reuse=False)
+    task = Task(data, learners, scoring=scoring, metrics="none", reuse=False)
     scores: dict[str, float] = {}
     slowest = 0.0
     for name in ["full", *(each for each in STRATEGIES if each != "full"), *HALVING]:

@@ -68,7 +68,7 @@ def main() -> None:
     data = prepare(X, y, validation=(X[:1000], y[:1000]), split=Split(), columns=False)
     del X
     learners = listed([(f"reader {number}", Reader(number)) for number in range(arguments.workers)])
-    task = Task(data, learners, metrics=False)
+    task = Task(data, learners, metrics="none")
     with TemporaryDirectory() as folder:
         engine = ProcessEngine(task, arguments.workers, Path(folder))
         for learner in learners:

@@ -113,7 +113,15 @@ def main() -> None:
 
 def first_bound(prepared: Path, run: Path) -> float:
     """Start a run and return the seconds until the first learner has a bound."""
-    options = ["--learners", "tree-depth-5,naive-bayes-gaussian,sgd-logistic", "--jobs", "1", "--quiet", "--no-metrics"]
+    options = [
+        "--learners",
+        "tree-depth-5,naive-bayes-gaussian,sgd-logistic",
+        "--jobs",
+        "1",
+        "--quiet",
+        "--metrics",
+        "none",
+    ]
     began = time.perf_counter()
     process = subprocess.Popen(  # noqa: S603  # our own interpreter and code
         [sys.executable, "-m", "pydaub", "run", str(prepared), *options, "--out", str(run)],

@@ -64,7 +64,7 @@ def outcomes(data: Prepared, sizes: tuple[int, ...], timeout: float, jobs: int) 
     found: dict[Allocation, Outcome] = {}
     waiting = [Allocation(name, size) for name in learners for size in sizes]
     with tempfile.TemporaryDirectory() as folder:
-        task = Task(data, learners, scoring="accuracy", metrics=False)
+        task = Task(data, learners, scoring="accuracy", metrics="none")
         engine = ProcessEngine(task, jobs, Path(folder), Limits(timeout, 6 * 10**9))
         while waiting or engine.free < jobs:
             while waiting and engine.free:
@@ -95,7 +95,7 @@ def all_of_them(path: str, target: str, size: int, timeout: float, jobs: int) ->
     found = outcomes(load(path, target), (size,), timeout, jobs)
     for recipe in WEKA:
         outcome = found[Allocation(recipe.name, size)]
-        score = f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else outcome.kind
+        score = f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else getattr(outcome, "kind", "")
         print(f"| {recipe.name} | {outcome.seconds:.1f} s / {score} |")
 
 

@@ -96,7 +96,7 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
         return whole[-1]
     learners = portfolio(wanted.learners, data.schema)
     strategy = Everything(tuple(learners), Schedule(sizes))
-    task = Task(data, learners, scoring="accuracy", metrics=False, seed=wanted.seed, reuse=False)
+    task = Task(data, learners, scoring="accuracy", metrics="none", seed=wanted.seed, reuse=False)
     working.mkdir(parents=True, exist_ok=True)
     limits = Limits(seconds(wanted.timeout, "--timeout"), int(wanted.memory_gb * 1e9))
     progress = Progress(path.stem, len(learners) * len(sizes))
@@ -178,7 +178,7 @@ def write_table(
                 if isinstance(outcome, Measurement):
                     scores = (f"{outcome.train_score:.5f}", f"{outcome.valid_score:.5f}")
                     writer.writerow([learner, size, *scores, f"{outcome.seconds:.3f}", ""])
-                elif outcome is not None:
+                elif isinstance(outcome, Failure):
                     writer.writerow([learner, size, "", "", f"{outcome.seconds:.3f}", _text(outcome)])
                     failed = failed or Failure(outcome.kind, f"{NOT_TRIED} failed with {size} rows", outcome.seconds)
                 else:
@@ -201,7 +201,7 @@ class Progress:
         if isinstance(event, Evaluated):
             self.done += 1
             outcome = event.outcome
-            got = f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else outcome.kind
+            got = f"{outcome.valid_score:.4f}" if isinstance(outcome, Measurement) else getattr(outcome, "kind", "")
             print(
                 f"{self.name} {self.done}/{self.total} after {time.monotonic() - self.begun:.0f} s:"
                 f" {event.allocation.learner} {event.allocation.size:,} {got} ({outcome.seconds:.1f} s)",

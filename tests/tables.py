@@ -69,8 +69,8 @@ def write_csv(table: Table, path: Path) -> Path:
         for allocation, outcome in table.outcomes.items():
             row: list[Any] = [allocation.learner, allocation.size]
             if isinstance(outcome, Measurement):
-                row += [float(outcome.train_score), float(outcome.valid_score), outcome.seconds, ""]
-            else:
+                row += [float(outcome.train_score or 0), float(outcome.valid_score), outcome.seconds, ""]
+            elif isinstance(outcome, Failure):
                 row += ["", "", outcome.seconds, f"{outcome.kind}: {outcome.message}"]
             writer.writerow(row)
     return path

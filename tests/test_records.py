@@ -14,6 +14,7 @@ from pydaub import (
     Failure,
     InputError,
     Measurement,
+    Postponed,
     Resumed,
     Selected,
     Started,
@@ -32,6 +33,8 @@ EVENTS: list[Event] = [
     Submitted(A),
     Evaluated(A, Measurement(0.5, 0.25, 1.0, {"auc": 0.1 + 0.2, "peak_mb": 1e9}), 2.0),
     Evaluated(A, Measurement(0.5, 0.25, 1.0, {}, (0.1 + 0.2, -1.0)), 2.0),
+    Evaluated(A, Measurement(None, 0.25, 1.0, fitting=0.1 + 0.2, scoring=1 / 3, scored=4000), 2.0),
+    Evaluated(A, Postponed(1 / 3), 2.0),
     Selected("tree", 2.5),
     Resumed(3.0),
     Started({"strategy": "daub"}, {"python": "3.11.7"}),
@@ -186,3 +189,26 @@ def test_a_measurement_refuses_nonsense(arguments: tuple[Any, Any, Any], message
 def test_a_failure_refuses_nonsense(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Failure(*arguments)
+
+
+def test_the_limit_of_an_allocation_is_journalled_and_not_compared() -> None:
+    event = from_json(to_json(Asked(Allocation("tree", 500, 2.5), None)))
+    assert isinstance(event, Asked)
+    assert event.allocation.limit == 2.5
+    assert Allocation("tree", 500, 2.5) == Allocation("tree", 500)
+    assert len({Allocation("tree", 500, 2.5), Allocation("tree", 500)}) == 1
+    for nonsense in (0, -1.0, float("nan"), "x"):
+        with pytest.raises(InputError, match=r"`limit` must be"):
+            Allocation("tree", 500, nonsense)  # type: ignore[arg-type]  # nonsense
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf, "x"])
+def test_what_is_postponed_has_taken_some_time(seconds: Any) -> None:
+    with pytest.raises(InputError, match=r"`seconds` must be"):
+        Postponed(seconds)
+
+
+@pytest.mark.parametrize("optional", [{"fitting": -1.0}, {"scoring": math.inf}, {"scored": 0}, {"scored": 1.5}])
+def test_optional_figures_of_a_measurement_are_checked(optional: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"`{next(iter(optional))}` must "):
+        Measurement(None, 0.5, 1.0, **optional)

@@ -22,6 +22,9 @@ LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
 COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "add")
 VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
 VALIDATION_ROWS: Final = 100_000  # at most, of data larger than memory: a score is then precise to a third of a percent
+OPTIONAL: Final = ("fitting", "scoring", "scored")  # fields of a measurement that may be unknown
+METRICS: Final = ("full", "all", "none")  # whose metrics are recorded besides the score; the first is the default
+SCORE_ROWS: Final = ("few", "all")  # validation rows for learners that do not have all training rows
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
 
 
@@ -35,16 +38,22 @@ class Allocation:
         The learner's name.
     size
         Train on the first `size` rows.
+    limit
+        Seconds after which the evaluation is ended, because it would not have been begun at such a price; None for no
+        limit. It does not count in comparisons.
     """
 
     learner: str
     size: int
+    limit: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.learner, str) or not self.learner:
             raise InputError(f"`learner` must be a name, got {self.learner!r}.")
         if type(self.size) is not int or self.size < 1:
             object.__setattr__(self, "size", from_one(self.size, "size"))
+        if self.limit is not None and not number(self.limit, "limit") > 0:
+            raise InputError(f"`limit` must be more than 0 seconds, or None, got {self.limit!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +65,29 @@ class Measurement:
     Parameters
     ----------
     train_score, valid_score
-        Scores on the sample itself and on the validation rows.
+        Scores on the sample itself and on the validation rows. The first is None where nothing depends on it.
     seconds
-        How long the evaluation took.
+        How long the evaluation took, all in all.
     metrics
         Further figures by name. No strategy looks at them.
     parts
         The validation score on consecutive blocks of the rows, of a learner that was trained on all rows. It tells two
         learners apart that were scored on the same rows. Empty where the score is no mean over rows.
+    fitting, scoring
+        How many of the seconds went into fitting, and into the validation score; None where that is not known. The rest
+        went into what is not the learner's: reading and encoding rows for all learners, and further figures.
+    scored
+        The number of validation rows that the score was measured on; None if on all of them.
     """
 
-    train_score: float
+    train_score: float | None
     valid_score: float
     seconds: float
     metrics: Mapping[str, float] = field(default_factory=dict, hash=False)
     parts: tuple[float, ...] = ()
+    fitting: float | None = None
+    scoring: float | None = None
+    scored: int | None = None
 
     def __post_init__(self) -> None:
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
@@ -83,17 +100,27 @@ class Measurement:
             object.__setattr__(
                 self, "metrics", {name: value for name, value in checked.items() if math.isfinite(value)}
             )
-        plain = type(train) is type(valid) is type(seconds) is float
-        if plain and -LARGEST <= train <= LARGEST and -LARGEST <= valid <= LARGEST and 0 <= seconds <= LARGEST:
+        if self.scored is not None:
+            object.__setattr__(self, "scored", from_one(self.scored, "scored"))
+        plain = type(train) is type(valid) is type(seconds) is float and self.fitting is self.scoring is None
+        if plain and -LARGEST <= (train or 0) <= LARGEST and -LARGEST <= valid <= LARGEST and 0 <= seconds <= LARGEST:
             return  # the fast path
-        for name in ("train_score", "valid_score", "seconds"):
-            value = number(getattr(self, name), name)
+        for name in ("train_score", "valid_score", "seconds", "fitting", "scoring"):
+            given = getattr(self, name)
+            if given is None and name not in {"valid_score", "seconds"}:
+                continue
+            value = number(given, name)
             object.__setattr__(self, name, value)
             if not -LARGEST <= value <= LARGEST:
                 limit = f"finite, at most {LARGEST:g} in size"
                 raise InputError(f"`{name}` must be {limit}, got {value}. Report a Failure instead.")
-        if self.seconds < 0:
-            raise InputError(f"`seconds` must not be negative, got {self.seconds}.")
+            if value < 0 and not name.endswith("score"):
+                raise InputError(f"`{name}` must not be negative, got {value}.")
+
+    @property
+    def own_seconds(self) -> float:
+        """The seconds of fitting and scoring; all of them where these are not known."""
+        return self.seconds if self.fitting is None or self.scoring is None else self.fitting + self.scoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +151,36 @@ class Failure:
             raise InputError(f"`seconds` must be finite and not negative, got {seconds}.")
         object.__setattr__(self, "seconds", seconds)
 
+    @property
+    def own_seconds(self) -> float:
+        """The seconds, all of which are the learner's own."""
+        return self.seconds
 
-Outcome: TypeAlias = Measurement | Failure
+
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """The evaluation was ended at the limit of its allocation. The learner waits; it has not failed.
+
+    Parameters
+    ----------
+    seconds
+        How long the evaluation took until then.
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", number(self.seconds, "seconds"))
+        if not 0 <= self.seconds <= LARGEST:
+            raise InputError(f"`seconds` must be finite and not negative, got {self.seconds}.")
+
+    @property
+    def own_seconds(self) -> float:
+        """The seconds, all of which are the learner's own."""
+        return self.seconds
+
+
+Outcome: TypeAlias = Measurement | Failure | Postponed
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +213,12 @@ class Scores:
         if self.top is not None and not math.isfinite(number(self.top, "top")):
             raise InputError(f"`top` must be a finite number, or None, got {self.top}.")
 
-    def noise_rows(self, size: int) -> int | None:
-        """Return the number of rows that a score at this size is a proportion of; None if that is not known."""
-        return (size if self.cross_validated else self.rows) if self.proportion else None
+    def noise_rows(self, size: int, scored: int | None = None) -> int | None:
+        """Return the number of rows that a score at this size is a proportion of; None if that is not known.
+
+        `scored` is the number of validation rows that it was measured on, if not on all of them.
+        """
+        return (size if self.cross_validated else scored or self.rows) if self.proportion else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -257,9 +315,10 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: PLR0911  # one for each ki
     match event:
         case Started(settings, versions):
             return {"kind": "started", "settings": dict(settings), "versions": dict(versions)}
-        case Asked(Allocation(learner, size), bound, priority):
+        case Asked(Allocation(learner, size, limit), bound, priority):
             known = {"bound": _finite_or_none(bound), "priority": _finite_or_none(priority)}
-            return {"kind": "asked", "learner": learner, "size": size, **known}
+            limited = {} if limit is None else {"limit": float(limit)}
+            return {"kind": "asked", "learner": learner, "size": size, **known, **limited}
         case Submitted(Allocation(learner, size)):
             return {"kind": "submitted", "learner": learner, "size": size}
         case Evaluated(Allocation(learner, size), outcome, clock):
@@ -290,7 +349,7 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # on
             return Started(dict(fields["settings"]), dict(fields.get("versions", {})))
         case "asked":
             known = [None if fields[name] is None else number(fields[name], name) for name in ("bound", "priority")]
-            return Asked(Allocation(fields["learner"], fields["size"]), *known)
+            return Asked(Allocation(fields["learner"], fields["size"], fields.get("limit")), *known)
         case "submitted":
             return Submitted(Allocation(fields["learner"], fields["size"]))
         case "evaluated":
@@ -312,12 +371,15 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """Return the fields of an outcome as plain JSON values."""
     if isinstance(outcome, Measurement):
         return {
-            "train_score": float(outcome.train_score),
+            "train_score": None if outcome.train_score is None else float(outcome.train_score),
             "valid_score": float(outcome.valid_score),
             "seconds": float(outcome.seconds),
+            **{name: value for name in OPTIONAL if (value := getattr(outcome, name)) is not None},
             **({"metrics": dict(outcome.metrics)} if outcome.metrics else {}),
             **({"parts": list(outcome.parts)} if outcome.parts else {}),
         }
+    if isinstance(outcome, Postponed):
+        return {"postponed": True, "seconds": float(outcome.seconds)}
     return {"failure": outcome.kind, "message": outcome.message, "seconds": float(outcome.seconds)}
 
 
@@ -325,8 +387,11 @@ def outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
     """Return the outcome that `outcome_to_json` wrote."""
     if "failure" in fields:
         return Failure(fields["failure"], fields["message"], fields["seconds"])
+    if "postponed" in fields:
+        return Postponed(fields["seconds"])
     metrics, parts = dict(fields.get("metrics", {})), tuple(fields.get("parts", ()))
-    return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"], metrics, parts)
+    optional = {name: fields.get(name) for name in OPTIONAL}
+    return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"], metrics, parts, **optional)
 
 
 def score_text(score: float) -> str:

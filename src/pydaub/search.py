@@ -31,7 +31,7 @@ from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
-from pydaub.records import VALIDATION_FRACTION, Evaluated, Event, Failure
+from pydaub.records import METRICS, VALIDATION_FRACTION, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
 from pydaub.views.summary import event_line
@@ -113,6 +113,12 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         Number of folds or a splitter, to score by cross-validation instead of validation rows.
     validation_fraction
         Share of the rows to validate on, where `fit` is given no validation rows.
+    score_rows
+        "few": learners that do not have all rows are scored on some of the validation rows only (4,000, or as many as
+        they were trained on), the same for all. "all": on all of them, and on their own sample. None leaves it to the
+        strategy: "few" with "frugal", "all" with others, as in the paper.
+    metrics
+        Who gets further metrics than the score: "full", the learners with all rows; "all"; or "none".
     refit
         Whether the selected learner is trained once more on all rows, validation rows included. Without it,
         `best_estimator_` is the one that was scored.
@@ -192,6 +198,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     scoring: Any = None
     cv: Any = None
     validation_fraction: float = VALIDATION_FRACTION
+    score_rows: str | None = None
+    metrics: str = METRICS[0]
     refit: bool = True
     reuse: bool = True
     n_jobs: int | None = None
@@ -284,6 +292,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             learners,
             scoring=self._scoring(data),
             cv=self.cv,
+            metrics=self.metrics,
+            score_rows=self.score_rows,
             seed=seed,
             reuse=bool(self.reuse),
             threads=where.threads,
@@ -364,7 +374,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             "learner": np.array([step.allocation.learner for step in steps], dtype=object),
             "size": sizes,
             "params": [parameters[step.allocation.learner] for step in steps],
-            "mean_train_score": np.array([getattr(each, "train_score", np.nan) for each in outcomes]),
+            "mean_train_score": np.array([getattr(each, "train_score", None) for each in outcomes], dtype=float),
             "mean_test_score": valid,
             "rank_test_score": rank.to_numpy(np.int32),
             "seconds": np.array([each.seconds for each in outcomes]),

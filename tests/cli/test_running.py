@@ -119,7 +119,8 @@ def test_many_options_at_once(tmp_path: Path) -> None:
         "run", data, "--target", "label", "--learners", "sklearn,-*,tree,naive-*,-naive-bayes-g*", "--out", folder,
         "--strategy", "halving", "--first-size", 30, "--ratio", 2, "--validation-fraction", 0.4, "--group", "family",
         "--drop", "flag, price", "--kind", "zip=categorical", "--kind", "stars=text", "--seed", 7, "--jobs", 1,
-        "--no-metrics", "--no-reuse", "--learner-timeout", "2m", "--learner-memory", "4GB", "--task", "classification",
+        "--metrics", "none", "--score-rows", "all", "--no-reuse", "--learner-timeout", "2m",
+        "--learner-memory", "4GB", "--task", "classification",
     )  # fmt: skip
     assert done.code == 0, done.err
     schema = RunFolder(folder).schema()

@@ -50,7 +50,7 @@ def task() -> Task:
     learners = {
         name: Learner(name, faulty.Learner(start, fails_at=40 if name == "b" else 0)) for name, start in STARTS.items()
     }
-    return Task(data, learners, metrics=False)
+    return Task(data, learners, metrics="none")
 
 
 WORKERS = {"serial": None, "processes": 2, "ray": None}
@@ -97,6 +97,7 @@ def plain(outcome: Outcome) -> Any:
     """Return an outcome without its seconds, which differ between engines."""
     if isinstance(outcome, Measurement):
         return outcome.train_score, outcome.valid_score
+    assert isinstance(outcome, Failure)
     return outcome.kind, outcome.message
 
 

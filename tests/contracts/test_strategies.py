@@ -240,7 +240,7 @@ def test_calls_out_of_turn_are_refused_and_lose_nothing(kind: type[Strategy]) ->
     with pytest.raises(ProtocolError, match=r"`tell` must be for Allocation\(learner='a'.*got Allocation\(learner='b'"):
         strategy.tell(Allocation("b", asked.size), good)
     nonsense: Any = 0.5
-    with pytest.raises(InputError, match=r"`outcome` must be a Measurement or a Failure, got 0.5"):
+    with pytest.raises(InputError, match=r"`outcome` must be a Measurement, a Failure or Postponed, got 0.5"):
         strategy.tell(asked, nonsense)
     strategy.tell(asked, good)
     assert strategy.curve("a").sizes == (asked.size,)

@@ -27,7 +27,7 @@ TARGETS: dict[str, Any] = {
 
 def same(one: Sample, other: Sample) -> bool:
     assert equal(one.X, other.X)
-    for mine, theirs in zip(one[1:], other[1:], strict=True):
+    for mine, theirs in zip((one.y, one.weights, one.groups), (other.y, other.weights, other.groups), strict=True):
         if mine is None or theirs is None:
             assert mine is theirs
         else:
@@ -214,3 +214,28 @@ def test_a_folder_without_prepared_data_is_refused(tmp_path: Path) -> None:
     about.write_text("{")
     with pytest.raises(InputError, match="must be a folder of prepared data"):
         Prepared.open(tmp_path / "csr")
+
+
+def test_a_part_of_the_validation_rows_is_a_stratified_part_of_every_larger_one() -> None:
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.choice(["a", "b", "rare"], size=3000, p=[0.7, 0.29, 0.01]))
+    held = prepare(np.arange(6000.0).reshape(3000, 2), y)
+    assert same(held.valid(10_000), held.valid())
+    before: set[float] = set()
+    for size in (3, 50, 200, 899):
+        part = held.valid(size)
+        rows = set(part.X[:, 0].tolist())
+        assert len(rows) == len(part.y) == size
+        assert rows <= set(held.valid().X[:, 0].tolist())
+        assert before <= rows
+        assert set(part.y) == {"a", "b", "rare"}, "no class is missing"
+        assert np.mean(part.y == "a") == pytest.approx(0.7, abs=1.5 / size + 0.01) or size == 3
+        before = rows
+
+
+def test_a_part_has_the_weights_and_groups_of_its_rows() -> None:
+    values = np.arange(300.0)
+    held = prepare(values[:, None], values, sample_weight=values, groups=values.astype(int), task="regression")
+    part = held.valid(20)
+    assert part.X.ravel().tolist() == part.y.tolist() == np.asarray(part.weights).tolist()
+    assert len(np.asarray(part.groups)) == 20

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from pydaub import (
     Journal,
     Measurement,
     Outcome,
+    Postponed,
     RefusedAllocation,
     Result,
     Schedule,
@@ -41,7 +43,7 @@ from pydaub.engines.registry import Where
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
-from pydaub.records import Evaluated
+from pydaub.records import Evaluated, outcome_to_json
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan
 from pydaub.runs.selection import select
@@ -59,7 +61,7 @@ SCHEDULE = Schedule.geometric(FULL, 40, 2)
 
 def task(estimators: dict[str, Any], **settings: Any) -> Task:
     learners = {name: Learner(name, estimator) for name, estimator in estimators.items()}
-    return Task(DATA, learners, **{"metrics": False, **settings})
+    return Task(DATA, learners, **{"metrics": "none", **settings})
 
 
 def outcome_of(engine: ProcessEngine, learner: str, size: int = FULL) -> Outcome:
@@ -222,7 +224,7 @@ def scores(result: Result) -> list[Any]:
     return [
         (step.allocation, step.outcome.train_score, step.outcome.valid_score, step.bound)
         if isinstance(step.outcome, Measurement)
-        else (step.allocation, step.outcome.kind, step.outcome.message, step.bound)
+        else (step.allocation, {**outcome_to_json(step.outcome), "seconds": 0}, step.bound)
         for step in result.steps
     ]
 
@@ -382,3 +384,19 @@ def test_a_killed_run_can_be_resumed(tmp_path: Path) -> None:
 def journalled(folder: Path) -> int:
     path = folder / "journal.jsonl"
     return sum(isinstance(event, Evaluated) for event in read(path)) if path.exists() else 0
+
+
+@slow
+def test_an_evaluation_is_ended_at_the_limit_of_its_allocation_and_has_not_failed(tmp_path: Path) -> None:
+    given = task({"it": faulty.Faulty("forever")})
+    with closing(ProcessEngine(given, 1, tmp_path / "a")) as engine:
+        engine.submit(Allocation("it", 60, 1.0))
+        allocation, outcome = collected(engine)
+        assert allocation == Allocation("it", 60)
+        assert isinstance(outcome, Postponed)
+        assert outcome.seconds >= 1.0
+    with closing(ProcessEngine(given, 1, tmp_path / "b", Limits(0.5))) as engine:
+        engine.submit(Allocation("it", 60, 30.0))
+        _, outcome = collected(engine)
+        assert isinstance(outcome, Failure), "the limit of the user was reached first"
+        assert outcome.kind == "timeout"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +83,7 @@ def failed(task: Task) -> Failure:
 @pytest.mark.parametrize("scoring", [None, "accuracy", "neg_log_loss", "roc_auc_ovr", get_scorer("f1_macro")])
 def test_a_measurement_equals_fitting_and_scoring_by_hand(scoring: Any) -> None:
     data = prepare(*rows())
-    task = task_of(GaussianNB(), data, scoring=scoring)
+    task = task_of(GaussianNB(), data, scoring=scoring, metrics="all")
     for size in (10, 60, data.full_size):
         outcome = measured(task, Allocation("a", size))
         sample, valid = data.train(size), data.valid()
@@ -96,10 +98,10 @@ def test_a_measurement_equals_fitting_and_scoring_by_hand(scoring: Any) -> None:
 
 def test_a_regression_is_measured() -> None:
     data = prepare(*rows("regression"))
-    outcome = measured(task_of(LinearRegression(), data, scoring="neg_mean_absolute_error"))
+    outcome = measured(task_of(LinearRegression(), data, scoring="neg_mean_absolute_error", metrics="all"))
     assert outcome.metrics["mean_absolute_error"] == pytest.approx(-outcome.valid_score)
     assert set(outcome.metrics) == {"r2", "mean_absolute_error", "root_mean_squared_error"}
-    assert not measured(task_of(LinearRegression(), data, metrics=False)).metrics
+    assert not measured(task_of(LinearRegression(), data, metrics="none")).metrics
 
 
 @pytest.mark.parametrize("cv", [None, 3])
@@ -352,7 +354,7 @@ def test_cross_validation_agrees_with_scikit_learn(cv: Any) -> None:
     X, y = rows()
     data = prepare(X, y, groups=np.arange(len(y)) // 4, split=Split(none=True))
     assert data.valid_size == 0
-    outcome = measured(task_of(GaussianNB(), data, cv=cv, scoring="accuracy"))
+    outcome = measured(task_of(GaussianNB(), data, cv=cv, scoring="accuracy", metrics="all"))
     sample = data.train(60)
     expected = cross_validate(
         GaussianNB(),
@@ -460,3 +462,41 @@ def test_scikit_learns_configuration_comes_from_the_task() -> None:
     assert evaluate(task, A).fitted.config_["transform_output"] == "pandas"
     assert sklearn.get_config()["transform_output"] == "default"
     assert clone(Configured()).get_params() == {}
+
+
+def test_with_few_rows_small_samples_are_scored_on_a_part_and_all_rows_on_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pydaub.evaluation.evaluate.LEAST_SCORED", 20)
+    X, y = rows(count=400)
+    data = prepare(X, y)
+    task = task_of(GaussianNB(), data, scoring="accuracy", score_rows="few")
+    for size, scored in ((10, 20), (60, 60), (data.full_size - 1, None), (data.full_size, None)):
+        outcome = measured(task, Allocation("a", size))
+        sample, valid = data.train(size), data.valid(scored)
+        fitted = GaussianNB().fit(sample.X, sample.y)
+        assert outcome.scored == scored
+        assert outcome.valid_score == pytest.approx(fitted.score(valid.X, valid.y))
+        most = min(size, len(valid.y))
+        assert outcome.train_score == pytest.approx(fitted.score(sample.X[:most], sample.y[:most]))
+        assert bool(outcome.metrics) == (size == data.full_size)
+    assert measured(replace(task, train_scores=False)).train_score is None
+    assert measured(replace(task, score_rows="all")).scored is None
+
+
+def test_seconds_of_fitting_and_of_scoring_are_told_apart() -> None:
+    class Slow(GaussianNB):
+        def fit(self, X: Any, y: Any) -> Any:
+            time.sleep(0.2)
+            return super().fit(X, y)
+
+        def predict(self, X: Any) -> Any:
+            time.sleep(0.1)
+            return super().predict(X)
+
+    outcome = measured(task_of(Slow(), scoring="accuracy", train_scores=False))
+    assert outcome.fitting is not None
+    assert outcome.scoring is not None
+    assert outcome.fitting >= 0.2
+    assert outcome.scoring >= 0.1
+    assert outcome.own_seconds == outcome.fitting + outcome.scoring <= outcome.seconds

@@ -76,7 +76,7 @@ def test_they_train_within_a_memory_limit_that_other_learners_exceed(tmp_path: P
     prepare(rows, target, columns=False).save(tmp_path / "data")
     data = Prepared.open(tmp_path / "data")
     learners = portfolio("stream-naive-bayes,stream-sgd-logistic,logistic,knn-5", data.schema)
-    task = Task(data, learners, scoring="accuracy", metrics=False)
+    task = Task(data, learners, scoring="accuracy", metrics="none")
     engine = ProcessEngine(task, 1, tmp_path / "run", Limits(None, 150_000_000))
     found: dict[str, Any] = {}
     for name in ("stream-naive-bayes", "stream-sgd-logistic", "logistic"):

@@ -35,7 +35,7 @@ WHOLE = Request(
     seed=7,
     refit=True,
     reuse=False,
-    metrics=False,
+    metrics="none",
 )
 
 

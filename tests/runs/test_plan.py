@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pydaub import PAPER_SIZES, STRATEGIES, InputError, Schedule, Scores
@@ -192,3 +196,27 @@ def test_settings_differ_where_runs_do() -> None:
 
 def test_the_versions_that_a_result_depends_on() -> None:
     assert {"python", "pydaub", "scikit-learn", "numpy"} <= versions().keys()
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_no_more_is_scored_than_the_strategy_needs_unless_it_is_wanted(name: str) -> None:
+    given = Task(data_of(), listed([("a", GaussianNB())]))
+    planned = plan(given, name).task
+    assert planned.score_rows == ("few" if name == "frugal" else "all")
+    assert planned.train_scores == (name != "frugal")
+    few = plan(replace(given, score_rows="few"), name).task
+    assert few.train_scores == (name in {"daub", "elimination"})
+    assert plan(replace(given, score_rows="all"), name).task.train_scores
+
+
+@pytest.mark.parametrize("settings", [{"score_rows": "some"}, {"metrics": True}])
+def test_nonsense_for_what_is_scored_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"must be one of (few, all, None|full, all, none), got "):
+        plan(replace(Task(data_of(), listed([("a", GaussianNB())])), **settings), "frugal")
+
+
+def test_learners_whose_cost_grows_unusually_are_known_by_their_kind() -> None:
+    learners = listed([("svm", make_pipeline(StandardScaler(), SVC())), ("bayes", GaussianNB())])
+    settings = plan(Task(data_of(), learners), "frugal").settings
+    assert list(settings["growths"]) == ["svm"]
+    assert settings["growths"]["svm"][0] == 2.0

@@ -193,4 +193,9 @@ def one_sided_difference(accuracy: Callable[[int], float], size: int, step: int)
 
 def _projected(curve: Curve, remaining: int, slope: float, *, train_cap: bool) -> float:
     line = curve.valid[-1] + remaining * slope if remaining else curve.valid[-1]
-    return min(curve.measurements[-1].train_score, line) if train_cap else line
+    if not train_cap:
+        return line
+    train_score = curve.measurements[-1].train_score
+    if train_score is None:
+        raise InputError(f"`train_score` of {curve.learner!r} must be measured, as the bound needs it, got None.")
+    return min(train_score, line)

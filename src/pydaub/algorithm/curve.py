@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydaub.errors import InputError
 from pydaub.records import whole
@@ -86,6 +86,30 @@ class Curve:
         return Curve(self.learner, self.sizes[:length], self.measurements[:length])
 
 
+class Growth(NamedTuple):
+    """How the cost of a learner grows with the rows that it is trained on: exponents.
+
+    Parameters
+    ----------
+    least
+        Least exponent of the seconds of fitting.
+    usual
+        The exponent where too little is measured.
+    per_row
+        Least exponent of the seconds that one prediction takes; neighbours, for example, are found among all rows.
+    most_per_row
+        Largest exponent of these.
+    """
+
+    least: float = 1.0
+    usual: float = 1.1
+    per_row: float = 0.0
+    most_per_row: float = 0.35
+
+
+USUAL_GROWTH: Final = Growth()
+
+
 def extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
     """Estimate the seconds that a learner takes on `full_size` rows.
 
@@ -106,3 +130,49 @@ def extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
         exponent = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
     least, most = EXPONENTS
     return float(seconds * (full_size / size) ** min(max(exponent, least), most))
+
+
+def seconds_ahead(
+    points: Sequence[tuple[int, Measurement]],
+    size: int,
+    growth: Growth = USUAL_GROWTH,
+    rows: int | None = None,
+) -> float:
+    """Estimate the seconds of fitting and scoring at a larger size.
+
+    Parameters
+    ----------
+    points
+        Sizes and measurements of a learner, the largest size last. Where it is not known how many seconds went into
+        fitting and how many into scoring, their sum is extended.
+    size
+        The number of rows to extrapolate to.
+    growth
+        How the cost of the learner grows.
+    rows
+        The number of validation rows at that size; None if it is the same as at the last.
+    """
+    last_size, last = points[-1]
+    if last.fitting is None or last.scoring is None:
+        return extended([(each, point.own_seconds) for each, point in points], size)
+    known = [(each, point) for each, point in points if point.fitting is not None and point.scoring is not None]
+    fitting = [(each, point.fitting or 0.0) for each, point in known]
+    factor = size / last_size
+    found = last.fitting * factor ** min(max(_slope(fitting, growth.usual), growth.least), EXPONENTS[1])
+    if not last.scoring:
+        return found
+    scored = [point.scored or rows or 1 for _, point in known]
+    scoring = [(each, point.scoring or 0.0) for each, point in known]
+    slope = _slope(scoring, growth.per_row, scored)
+    limited = min(max(slope, growth.per_row), growth.most_per_row)
+    return found + last.scoring * factor**limited * (rows or scored[-1]) / scored[-1]
+
+
+def _slope(times: Sequence[tuple[int, float]], usual: float, rows: Sequence[int] | None = None) -> float:
+    """Return the exponent between the last two sizes, per row that was scored; the usual one if they are too short."""
+    if len(times) < 2 or min(times[-1][1], times[-2][1]) < SMALLEST_TIME:  # noqa: PLR2004  # two points make a slope
+        return usual
+    (size, seconds), (next_size, more) = times[-2:]
+    if rows:
+        seconds, more = seconds / rows[-2], more / rows[-1]
+    return math.log(more / seconds) / math.log(next_size / size)

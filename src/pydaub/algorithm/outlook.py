@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # All of these were tuned on recorded learning curves of data sets with odd ids (benchmarks/lcdb), then rounded.
 FIRST_MEAN: Final = 0.12  # expected log-error reduction per doubling, for a learner with a single point
-FIRST_DEVIATION: Final = 0.15  # its standard deviation
+FIRST_DEVIATION: Final = 0.25  # its standard deviation
 RELATIVE_DEVIATION: Final = 1.5  # standard deviation over the last step's part, from the second point on
 # Standard deviation of the whole log-error reduction for a learner that has stopped improving. Without it, one flat or
 # falling step would end a learner at any price of time.

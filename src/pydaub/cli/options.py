@@ -17,13 +17,15 @@ from pydaub.cli import units
 from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
-from pydaub.records import VALIDATION_FRACTION
+from pydaub.records import METRICS, SCORE_ROWS, VALIDATION_FRACTION
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Parameter
     from pydaub.runs.folder import Request
 
 StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one member for each strategy
+ScoreRows = StrEnum("ScoreRows", list(SCORE_ROWS))  # type: ignore[misc]  # as above
+Metrics = StrEnum("Metrics", list(METRICS))  # type: ignore[misc]  # as above
 TaskName = StrEnum("TaskName", ["classification", "regression"])
 
 Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
@@ -84,7 +86,14 @@ class Asked:
         bool, typer.Option("--refit", help="Train the selected learner once more, validation rows included.")
     ] = False
     no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train on every sample from scratch.")] = False
-    no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Record only the score.")] = False
+    score_rows: Annotated[
+        ScoreRows | None,
+        typer.Option(
+            help="Validation rows for learners that do not have all training rows yet.  [default: few with frugal,"
+            " all with others]"
+        ),
+    ] = None
+    metrics: Annotated[Metrics, typer.Option(help="Who gets more metrics than the score.")] = Metrics(METRICS[0])  # noqa: RUF009
     weka_jar: WekaJar = None
 
     def request(self, data: str) -> Request:
@@ -99,9 +108,10 @@ class Asked:
             "kinds": units.pairs(self.kinds or []),
             "task": None if self.task is None else str(self.task),
             "reuse": not self.no_reuse,
-            "metrics": not self.no_metrics,
+            "score_rows": None if self.score_rows is None else str(self.score_rows),
+            "metrics": str(self.metrics),
         }
-        del asked["no_reuse"], asked["no_metrics"]
+        del asked["no_reuse"]
         return Request(**asked)
 
 

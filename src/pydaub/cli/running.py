@@ -17,8 +17,8 @@ from pydaub.errors import InputError
 DEMO_ROWS: Final = 24_000  # about a minute on two cores
 # Options of `pydaub run` that do not matter for a comparison.
 WITHOUT: Final = {
-    *("strategy", "fraction", "group", "time", "drop", "kinds", "task", "encoding", "refit", "no_reuse", "no_metrics"),
-    *("time_limit", "engine", "address", "dashboard"),
+    *("strategy", "fraction", "group", "time", "drop", "kinds", "task", "encoding", "refit", "no_reuse"),
+    *("score_rows", "metrics", "time_limit", "engine", "address", "dashboard"),
 }
 
 
@@ -94,5 +94,5 @@ def compare(
         got = ", ".join(repr(name) for name in chosen if name not in STRATEGIES) or "none"
         raise InputError(f"`--strategies` must be some of {', '.join(STRATEGIES)}, got {got}.")
     # Reuse would make what is trained for one strategy depend on another.
-    request = replace(asked.request(data), reuse=False, metrics=False)
+    request = replace(asked.request(data), reuse=False, score_rows="all", metrics="none")
     compared(request, chosen, out, options)

@@ -173,6 +173,7 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
         scoring=request.scoring or default_scoring(data),
         cv=request.cv,
         metrics=request.metrics,
+        score_rows=request.score_rows,
         seed=request.seed,
         reuse=request.reuse,
         threads=options.where(Path()).threads,

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
@@ -15,11 +16,14 @@ import numpy as np
 
 from pydaub.data.rows import FORMS, FrameRows, Rows, mapped
 from pydaub.data.schema import Schema
+from pydaub.data.split import shuffled
 from pydaub.data.target import CODED, labels_from_json, labels_to_json
 from pydaub.errors import InputError
 from pydaub.records import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydaub.data.schema import Array
 
 FORMAT: Final = 1
@@ -28,13 +32,26 @@ SIDES: Final = ("train", "valid")
 VALUES: Final = ("target", "weights", "groups")
 
 
-class Sample(NamedTuple):
-    """Rows for a learner: features, targets, and weights and groups if there are any."""
+class Sample:
+    """Rows for a learner: features, targets, and weights and groups if there are any.
 
-    X: Any
-    y: Array
-    weights: Array | None
-    groups: Array | None
+    The features are read when they are first used, because a learner may get encoded ones instead.
+    """
+
+    def __init__(
+        self, read: Callable[[], Any], y: Array, weights: Array | None = None, groups: Array | None = None
+    ) -> None:
+        self._read = read
+        self.y, self.weights, self.groups = y, weights, groups
+
+    @cached_property
+    def X(self) -> Any:  # noqa: ANN401, N802  # an array, a matrix or a frame, by its usual name
+        """The features."""
+        return self._read()
+
+    def with_features(self, X: Any) -> Sample:  # noqa: ANN401  # as above
+        """Return the same rows with other features."""
+        return Sample(lambda: X, self.y, self.weights, self.groups)
 
 
 class Part(NamedTuple):
@@ -115,9 +132,15 @@ class Prepared:
             raise InputError(f"`size` must be from 1 to {self.full_size}, the number of training rows, got {size}.")
         return self._sample(self._train, size)
 
-    def valid(self) -> Sample:
-        """Return all validation rows."""
-        return self._sample(self._valid, self.valid_size)
+    def valid(self, size: int | None = None) -> Sample:
+        """Return all validation rows, or a stratified random part of this size; a smaller one is part of a larger."""
+        if size is None or size >= self.valid_size:
+            return self._sample(self._valid, self.valid_size)
+        codes = np.unique(self._valid.target, return_inverse=True)[1] if self.schema.task == "classification" else None
+        places = np.sort(shuffled(codes, self.valid_size, np.random.default_rng(0))[:size])
+        rows, target, weights, groups = self._valid
+        values = (None if value is None else value[places] for value in (weights, groups))
+        return Sample(lambda: rows.take(places).first(size), self._named(target[places]), *values)
 
     def save(self, folder: Path) -> None:
         """Write everything to a new folder, atomically."""
@@ -163,8 +186,11 @@ class Prepared:
     def _sample(self, part: Part, size: int) -> Sample:
         target = part.target[:size]
         weights, groups = (None if values is None else values[:size] for values in (part.weights, part.groups))
-        y = self._labels[target] if self._labels.dtype.kind in CODED else target
-        return Sample(part.rows.first(size), y, weights, groups)
+        return Sample(lambda: part.rows.first(size), self._named(target), weights, groups)
+
+    def _named(self, target: Array) -> Array:
+        """Return the targets as learners see them."""
+        return self._labels[target] if self._labels.dtype.kind in CODED else target
 
 
 def _description(schema: Schema, labels: Array) -> dict[str, Any]:

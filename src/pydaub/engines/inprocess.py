@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydaub.engines.base import fit_failed
 from pydaub.engines.serial import SerialEngine
 from pydaub.errors import one_line
+from pydaub.evaluation.encoded import MOST_MEMORY, Encoded
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydaub.learners import Learner
 
 
@@ -23,6 +26,7 @@ class InProcessEngine(SerialEngine):
         super().__init__(self._evaluated)
         self._task = task
         self._learned: dict[str, dict[int, Any]] = {}  # by learner and size
+        self._encoded: dict[str, Encoded] = {}  # the last used one last
         self._fitted: dict[Allocation, tuple[float, Any]] = {}  # the score and the learner
 
     def admit(self, name: str, learner: Learner) -> None:
@@ -49,6 +53,21 @@ class InProcessEngine(SerialEngine):
     def keep(self, allocation: Allocation, learned: Any) -> None:  # noqa: ANN401  # whatever the learner needs
         """Keep what was learned, from which larger sizes can start."""
         self._learned.setdefault(allocation.learner, {})[allocation.size] = learned
+
+    def encoded(self, key: str, make: Callable[[], Encoded]) -> Encoded:
+        """Return the encoded rows of this key; those that were used last are kept."""
+        found = self._encoded.pop(key, None) or make()
+        if found.size is None:
+            return found
+        self._encoded[key] = found
+        while len(self._encoded) > 1 and sum(each.size or 0 for each in self._encoded.values()) > MOST_MEMORY:
+            del self._encoded[next(iter(self._encoded))]
+        return Encoded(found.steps, found.train.copy(), found.valid.copy())  # a learner may write to its rows
+
+    def close(self) -> None:
+        """Forget what waits to be collected, and the encoded rows."""
+        super().close()
+        self._encoded.clear()
 
     def _evaluated(self, allocation: Allocation) -> Outcome:
         evaluation = evaluate(self._task, allocation, self)

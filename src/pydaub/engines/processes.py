@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +18,7 @@ from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
-from pydaub.records import Allocation, Failure, Outcome, from_one, outcome_from_json
+from pydaub.records import Allocation, Failure, Outcome, Postponed, from_one, outcome_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 # The server imports these once, before it forks workers. A learner imports whatever else it needs in its worker.
 PRELOAD: Final = ("pydaub.engines.worker", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network")
-LAST: Final = "pydaub.evaluation.evaluate:thread_controller"  # called once all libraries with threads are imported
+LAST: Final = "pydaub.engines.worker:warm_up"  # called once all libraries are imported
 
 
 class IsolatedEngine:
@@ -45,7 +47,7 @@ class IsolatedEngine:
         self._start = time.monotonic()
         self._running: dict[int, Allocation] = {}
         self._failed: list[tuple[Allocation, Outcome]] = []  # without having been sent to a worker
-        self._limits, self._full_size = limits, task.data.full_size
+        self._limits, self._full_size, self._peak = limits, task.data.full_size, task.metrics != "none"
         self._learners, self._reuse = dict(task.learners), task.reuse and task.cv is None
         self._in_jvm = {name for name, learner in task.learners.items() if runs_in_jvm(learner.estimator)}
         self._bench = Workbench(Path(folder).resolve())
@@ -101,7 +103,10 @@ class IsolatedEngine:
             "size": allocation.size,
             "above": self._bench.best_score(self._full_size, allocation.size),
         }
-        key = self._supervisor.begin(arguments, self._limits, reusable=allocation.learner in self._in_jvm)
+        limits = self._limits
+        if allocation.limit is not None and allocation.limit < (limits.seconds or math.inf):
+            limits = replace(limits, seconds=allocation.limit)
+        key = self._supervisor.begin(arguments, limits, reusable=allocation.learner in self._in_jvm)
         self._running[key] = allocation
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
@@ -114,7 +119,10 @@ class IsolatedEngine:
         if ended is None:
             return None
         self._bench.tidy(self._full_size)
-        return self._running.pop(ended.key), _outcome(ended)
+        allocation = self._running.pop(ended.key)
+        if ended.status == "timeout" and (allocation.limit or math.inf) < (self._limits.seconds or math.inf):
+            return allocation, Postponed(ended.seconds)
+        return allocation, _outcome(ended, peak=self._peak)
 
     def cancel(self, allocation: Allocation) -> None:
         """Kill the worker of an evaluation."""
@@ -129,6 +137,7 @@ class IsolatedEngine:
         self._failed.clear()
         self._closed = True
         self._supervisor.close()
+        self._bench.clear_encoded()
 
     def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
         """Return the fitted learner that got this validation score, or None if it was not kept."""
@@ -183,12 +192,12 @@ def _parts(estimator: Any) -> list[Any]:  # noqa: ANN401  # of any class
     return [estimator, *(part for part in parameters_of(estimator).values() if hasattr(part, "fit"))]
 
 
-def _outcome(ended: Ended) -> Outcome:
+def _outcome(ended: Ended, *, peak: bool) -> Outcome:
     if ended.status != "ok":
         return Failure(ended.status, ended.message, ended.seconds)
     fields = ended.value
     if TROUBLE in fields:
         raise FolderTrouble(fields[TROUBLE])
-    if "metrics" in fields:
-        fields["metrics"]["peak_mb"] = round(ended.peak_mb, 1)
+    if peak and "valid_score" in fields:
+        fields.setdefault("metrics", {})["peak_mb"] = round(ended.peak_mb, 1)
     return outcome_from_json(fields)

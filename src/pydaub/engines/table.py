@@ -110,8 +110,8 @@ class Table:
 class TableEngine:
     """An engine that looks outcomes up in a table and advances a virtual clock.
 
-    An evaluation takes as many virtual seconds as were recorded. Outcomes are collected in the order in which the
-    evaluations end; those that end at the same moment, in the order of submission.
+    An evaluation takes as many virtual seconds as were recorded, whatever its limit. Outcomes are collected in the
+    order in which the evaluations end; those that end at the same moment, in the order of submission.
 
     Parameters
     ----------

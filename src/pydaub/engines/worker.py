@@ -5,21 +5,42 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import cloudpickle
+import numpy as np
+import pandas as pd
 
+from pydaub.data import prepare
 from pydaub.data.prepared import write_whole
 from pydaub.errors import FolderTrouble
-from pydaub.evaluation.evaluate import evaluate, fitted_on
+from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
 from pydaub.evaluation.workbench import KEPT, Workbench
 from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
+from pydaub.learners import portfolio
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 
 # The functions below, by the names under which a `Nursery` finds them.
 EVALUATE: Final = f"{__name__}:evaluate_at"
 FIT: Final = f"{__name__}:fit_at"
 TROUBLE: Final = "trouble"  # key of an answer that is about the folder, not about the learner
+
+
+def warm_up() -> None:
+    """Evaluate two small learners: what libraries do on first use is then done, for all workers that are forked.
+
+    These learners start no threads, which a fork would lose.
+    """
+    rows = pd.DataFrame({"number": np.arange(40.0), "word": ["a", "b", None, "c"] * 10})
+    data = prepare(rows, np.tile(["no", "yes"], 20))
+    learners = portfolio("tree,ridge", data.schema)
+    task = Task(data, learners, scoring="accuracy", score_rows="few", metrics="all")
+    with TemporaryDirectory(prefix="pydaub-") as folder:
+        bench = Workbench(Path(folder))
+        bench.lay_out(task)
+        for name in learners:
+            evaluate(bench.task(name), Allocation(name, 20), bench)
 
 
 def evaluate_at(folder: str, learner: str, size: int, above: float) -> Answer:

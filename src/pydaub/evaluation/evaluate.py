@@ -8,7 +8,7 @@ import time
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,9 +27,11 @@ from threadpoolctl import ThreadpoolController
 
 from pydaub.data import Sample
 from pydaub.errors import InputError, one_line
+from pydaub.evaluation.encoded import encode, key_of
 from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics, score_parts
-from pydaub.evaluation.reuse import Memory, fit_again
-from pydaub.records import Allocation, Failure, Measurement, Outcome
+from pydaub.evaluation.reuse import Memory, can_go_on, fit_again
+from pydaub.learners.encoding import shared_steps
+from pydaub.records import METRICS, Allocation, Failure, Measurement, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from pydaub.data import Prepared
     from pydaub.learners import Learner
 
+LEAST_SCORED: Final = 4_000  # validation rows for a small sample; more for a sample with more rows
 # Parameters that set the number of threads; None means one thread to scikit-learn and all cores to other libraries.
 THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
 
@@ -46,17 +49,22 @@ class Task:
     """Everything that an evaluation needs.
 
     `scoring` is a scikit-learn scorer, its name, or None for the learner's own `score`. With `cv` (a number of folds or
-    a splitter) the score is that of cross-validation on the sample, otherwise that on the validation rows. `metrics`
-    says whether other metrics are recorded too. With `reuse`, a learner may start from what it learned on a smaller
-    sample. `config` is scikit-learn's global configuration, which worker processes would not have otherwise; it says
-    whether sample weights go to whoever requests them (metadata routing), or to `fit` directly.
+    a splitter) the score is that of cross-validation on the sample, otherwise that on the validation rows. With
+    `score_rows` "few", learners that do not have all rows are scored on some of the validation rows only, the same for
+    all, and on at most as many of their sample; "all" means all; None leaves it to the strategy. `train_scores` says
+    whether the score on the sample is needed. `metrics` says who gets further metrics: "all" learners, those with the
+    "full" data, or "none". With `reuse`, a learner may start from what it learned on a smaller sample. `config` is
+    scikit-learn's global configuration, which worker processes would not have otherwise; it says whether sample weights
+    go to whoever requests them (metadata routing), or to `fit` directly.
     """
 
     data: Prepared
     learners: Mapping[str, Learner]
     scoring: str | Callable[..., float] | None = None
     cv: Any = None
-    metrics: bool = True
+    metrics: str = METRICS[0]
+    score_rows: str | None = None
+    train_scores: bool = True
     seed: int = 0
     reuse: bool = True
     threads: int = 1
@@ -93,13 +101,13 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
     try:
         with _surroundings(task, allocation):
             sample, fitted = task.data.train(allocation.size), None
+            scored = _rows_scored(task, allocation.size)
             if task.cv is None:
-                measured, fitted = _measured(task, allocation, sample, task.data.valid(), memory)
+                measured, fitted = _measured(task, allocation, sample, task.data.valid(scored), memory)
                 fitted = _handed_over(task, allocation, fitted)
             else:
-                measured = _cross_validated(task, allocation, sample)
-        train, valid, metrics, parts = measured
-        return Evaluation(Measurement(train, valid, time.perf_counter() - began, metrics, parts), fitted)
+                measured = _cross_validated(task, allocation, sample, memory)
+        return Evaluation(measured.after(time.perf_counter() - began, scored), fitted)
     except Exception as error:  # noqa: BLE001  # a learner may raise anything
         kind = "memory" if isinstance(error, MemoryError) else "error"
         return Evaluation(Failure(kind, one_line(error), time.perf_counter() - began))
@@ -111,7 +119,9 @@ def fitted_on(task: Task, allocation: Allocation, *, with_validation: bool = Fal
         sample = task.data.train(allocation.size)
         if with_validation and task.data.valid_size:
             sample = _joined(sample, task.data.valid())
-        return _handed_over(task, allocation, _fitted(task, allocation, sample, None))
+        estimator = _made(task, allocation)
+        estimator.fit(sample.X, sample.y, **_fit_parameters(estimator, sample))
+        return _handed_over(task, allocation, estimator)
 
 
 def seed_of(task: Task, allocation: Allocation) -> int:
@@ -146,38 +156,87 @@ def thread_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-class _Measured(NamedTuple):
-    """Scores on both samples, and the metrics and parts of the score on the second one."""
+def _rows_scored(task: Task, size: int) -> int | None:
+    """Return the number of validation rows for a sample of this size; None for all of them."""
+    if task.cv is not None or task.score_rows != "few" or size == task.data.full_size:
+        return None
+    rows = max(LEAST_SCORED, size)
+    return rows if rows < task.data.valid_size else None
 
-    train: float
+
+class _Measured(NamedTuple):
+    """Scores on both samples, the metrics and parts of the score on the second one, and where the time went."""
+
+    train: float | None
     valid: float
     metrics: dict[str, float]
     parts: tuple[float, ...]
+    fitting: float
+    scoring: float
+
+    def after(self, seconds: float, scored: int | None) -> Measurement:
+        """Return the measurement, which took so many seconds in all."""
+        times = {"fitting": self.fitting, "scoring": self.scoring}
+        return Measurement(self.train, self.valid, seconds, self.metrics, self.parts, **times, scored=scored)
 
 
-def _measured(
-    task: Task, allocation: Allocation, train: Sample, valid: Sample, memory: Memory | None = None
+def _measured(  # noqa: PLR0913, PLR0917  # a fold has a number besides
+    task: Task,
+    allocation: Allocation,
+    train: Sample,
+    valid: Sample,
+    memory: Memory | None = None,
+    fold: int | None = None,
 ) -> tuple[_Measured, Any]:
     """Fit a learner; return how it did on both samples, and the fitted learner."""
-    fitted = _fitted(task, allocation, train, memory)
-    train_score, _, _ = _scored(task, fitted, train)
-    scored = _scored(task, fitted, valid, metrics=task.metrics, parts=allocation.size == task.data.full_size)
-    return _Measured(train_score, *scored), fitted
+    estimator, full = _made(task, allocation), allocation.size == task.data.full_size
+    steps = None if memory is None or callable(task.scoring) or _routing() else shared_steps(estimator)
+    if steps is None or memory is None:
+        encoded, fit = None, _fit_parameters(estimator, train)
+    else:
+        key = key_of(steps, allocation.size, len(valid.y), fold)
+        encoded = memory.encoded(key, partial(encode, steps, train, valid))
+        estimator.steps[:-1] = encoded.steps
+        fit = _fit_parameters(estimator.steps[-1][1], train)
+    if encoded is None:
+        _ = train.X, valid.X  # read them before the clock starts
+    began = time.perf_counter()
+    if memory is not None and fold is None and not fit and task.reuse and can_go_on(estimator):
+        estimator = fit_again(estimator, train, memory, allocation, encoded and encoded.train)
+    elif encoded is None:
+        estimator.fit(train.X, train.y, **fit)
+    else:
+        estimator.steps[-1][1].fit(encoded.train, train.y, **fit)
+    fitting = time.perf_counter() - began
+    fitted = estimator
+    if encoded is not None:  # from here on without the steps, whose result is known
+        train, valid = train.with_features(encoded.train), valid.with_features(encoded.valid)
+        fitted = estimator.steps[-1][1]
+    train_score = None
+    if task.train_scores:
+        train_score = _score(task, fitted, _first(train, len(valid.y) if task.score_rows == "few" else len(train.y)))
+    began, predictions = time.perf_counter(), Predictions(fitted)
+    valid_score = _score(task, fitted, valid, predictions)
+    scoring = time.perf_counter() - began
+    wanted = task.metrics == "all" or (full and task.metrics == "full")
+    metrics = _metrics(task, predictions, valid) if wanted else {}
+    parts = _parts(task, predictions, valid, valid_score) if full else ()
+    return _Measured(train_score, valid_score, metrics, parts, fitting, scoring), estimator
 
 
-def _cross_validated(task: Task, allocation: Allocation, sample: Sample) -> _Measured:
-    """Return the mean scores and metrics over the folds of the sample, and the parts of all folds."""
+def _cross_validated(task: Task, allocation: Allocation, sample: Sample, memory: Memory | None) -> _Measured:
+    """Return the mean scores and metrics over the folds of the sample, and the parts and times of all folds."""
     folds = [
-        _measured(task, allocation, _taken(sample, train), _taken(sample, test))[0]
-        for train, test in _folds(task, allocation, sample)
+        _measured(task, allocation, _taken(sample, train), _taken(sample, test), memory, fold)[0]
+        for fold, (train, test) in enumerate(_folds(task, allocation, sample))
     ]
     names = [name for name in folds[0].metrics if all(name in fold.metrics for fold in folds)]
     metrics = {name: float(np.mean([fold.metrics[name] for fold in folds])) for name in names}
     metrics["valid_score_std"] = float(np.std([fold.valid for fold in folds]))
-    train, valid = (
-        float(np.mean(scores)) for scores in zip(*((fold.train, fold.valid) for fold in folds), strict=True)
-    )
-    return _Measured(train, valid, metrics, tuple(part for fold in folds for part in fold.parts))
+    train = float(np.mean([fold.train for fold in folds])) if task.train_scores else None
+    valid = float(np.mean([fold.valid for fold in folds]))
+    times = (sum(fold.fitting for fold in folds), sum(fold.scoring for fold in folds))
+    return _Measured(train, valid, metrics, tuple(part for fold in folds for part in fold.parts), *times)
 
 
 def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any, Any]]:
@@ -192,22 +251,20 @@ def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any
     return folds
 
 
-def _fitted(task: Task, allocation: Allocation, sample: Sample, memory: Memory | None) -> Any:
+def _made(task: Task, allocation: Allocation) -> Any:
+    """Return the unfitted learner with seed and threads."""
     estimator = clone(task.learners[allocation.learner].estimator, safe=False)
     if changed := changed_parameters(estimator, seed_of(task, allocation), task.threads):
         estimator.set_params(**changed)
-    fit = _fit_parameters(estimator, sample)
-    if memory is not None and not fit and task.reuse:
-        return fit_again(estimator, sample, memory, allocation)
-    estimator.fit(sample.X, sample.y, **fit)
     return estimator
 
 
 def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
     """Restore the number of threads that the user chose: the limit was for the evaluation only."""
-    given, now = parameters_of(task.learners[allocation.learner].estimator), parameters_of(fitted)
-    threads = [name for name in given if name.rpartition("__")[2] in THREAD_PARAMETERS]
-    if changed := {name: given[name] for name in threads if now.get(name) != given[name]}:
+    given = parameters_of(task.learners[allocation.learner].estimator)
+    threads = {name: value for name, value in given.items() if name.rpartition("__")[2] in THREAD_PARAMETERS}
+    now = parameters_of(fitted) if threads else {}
+    if changed := {name: value for name, value in threads.items() if now.get(name) != value}:
         fitted.set_params(**changed)
     return fitted
 
@@ -261,26 +318,34 @@ def _requested_weights(consumer: Any, method: str, sample: Sample) -> dict[str, 
     return {"sample_weight": sample.weights} if wanted else {}
 
 
-def _scored(
-    task: Task, fitted: Any, sample: Sample, *, metrics: bool = False, parts: bool = False
-) -> tuple[float, dict[str, float], tuple[float, ...]]:
-    """Return the score and, where they are wanted, the other metrics and the parts of the score."""
-    predictions = Predictions(fitted)
-    found: dict[str, float] = {}
-    if metrics:
-        with suppress(Exception):  # the score counts, even if a learner fails to give the metrics
-            classes = np.asarray(task.data.schema.classes)
-            if task.data.schema.task == "classification":
-                found = classification_metrics(predictions, sample.X, sample.y, classes)
-            else:
-                found = regression_metrics(predictions, sample.X, sample.y)
+def _score(task: Task, fitted: Any, sample: Sample, predictions: Predictions | None = None) -> float:
+    """Return the score; `predictions` remember what was predicted for it."""
     scorer = check_scoring(fitted, scoring=task.scoring)
-    seen = predictions if isinstance(task.scoring, str) else fitted  # a user's scorer may look at the learner itself
-    score = _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample)))
-    if not parts or callable(task.scoring):
-        return score, found, ()
+    seen = fitted  # a user's scorer may look at the learner itself
+    if isinstance(task.scoring, str):
+        seen = predictions or Predictions(fitted)
+    return _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample)))
+
+
+def _metrics(task: Task, predictions: Predictions, sample: Sample) -> dict[str, float]:
+    with suppress(Exception):  # the score counts, even if a learner fails to give the metrics
+        if task.data.schema.task == "classification":
+            classes = np.asarray(task.data.schema.classes)
+            return classification_metrics(predictions, sample.X, sample.y, classes)
+        return regression_metrics(predictions, sample.X, sample.y)
+    return {}
+
+
+def _parts(task: Task, predictions: Predictions, sample: Sample, score: float) -> tuple[float, ...]:
+    if callable(task.scoring):
+        return ()
     usual = "accuracy" if task.data.schema.task == "classification" else "r2"  # what `score` of an estimator is
-    return score, found, score_parts(predictions, sample.X, sample.y, task.scoring or usual, score)
+    return score_parts(predictions, sample.X, sample.y, task.scoring or usual, score)
+
+
+def _first(sample: Sample, size: int) -> Sample:
+    """Return the first rows of a sample."""
+    return sample if size >= len(sample.y) else _taken(sample, slice(size))
 
 
 def _finite(score: Any) -> float:
@@ -290,8 +355,8 @@ def _finite(score: Any) -> float:
 
 
 def _taken(sample: Sample, rows: Any) -> Sample:
-    X = sample.X.iloc[rows] if hasattr(sample.X, "iloc") else sample.X[rows]
-    return Sample(X, sample.y[rows], *(None if part is None else part[rows] for part in sample[2:]))
+    parts = (None if part is None else part[rows] for part in (sample.weights, sample.groups))
+    return Sample(lambda: sample.X.iloc[rows] if hasattr(sample.X, "iloc") else sample.X[rows], sample.y[rows], *parts)
 
 
 def _joined(first: Sample, second: Sample) -> Sample:
@@ -299,7 +364,7 @@ def _joined(first: Sample, second: Sample) -> Sample:
     weights = None
     if first.weights is not None:
         weights = _stacked(first.weights, np.ones(len(second.y)) if second.weights is None else second.weights)
-    return Sample(_stacked(first.X, second.X), _stacked(first.y, second.y), weights, None)
+    return Sample(lambda: _stacked(first.X, second.X), _stacked(first.y, second.y), weights)
 
 
 def _stacked(a: Any, b: Any) -> Any:

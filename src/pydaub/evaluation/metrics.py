@@ -65,8 +65,8 @@ class Predictions:
     def _predicted(self, X: Any) -> Any:
         last = self._fitted.steps[-1][1] if isinstance(self._fitted, Pipeline) else self._fitted
         by_probability = type(last) in BY_PROBABILITY or getattr(last, "predicts_by_probability", False)
-        if by_probability and ("predict_proba", id(X)) in self._known:
-            return last.classes_[np.argmax(self._known["predict_proba", id(X)], axis=1)]
+        if by_probability:  # so that whoever needs the probabilities finds them
+            return last.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return self._fitted.predict(X)
 
 

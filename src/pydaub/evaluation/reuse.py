@@ -34,7 +34,10 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import Pipeline
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydaub.data import Sample
+    from pydaub.evaluation.encoded import Encoded
     from pydaub.records import Allocation
 
 CONVEX = (LogisticRegression, Lasso, ElasticNet, HuberRegressor, PoissonRegressor, GammaRegressor, TweedieRegressor)
@@ -43,13 +46,16 @@ LEARNED = ("coef_", "intercept_", "scale_", "classes_")  # the attributes from w
 
 
 class Memory(Protocol):
-    """Storage for what learners have learned."""
+    """Storage for what learners have learned, and for rows that were encoded for all of them."""
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         """Return the size of the largest smaller sample and what was learned on it; None if there is none."""
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
         """Keep what was learned, from which larger sizes can start."""
+
+    def encoded(self, key: str, make: Callable[[], Encoded]) -> Encoded:
+        """Return the encoded rows of this key, which are made if nobody has made them yet."""
 
 
 def can_go_on(estimator: Any) -> bool:
@@ -65,10 +71,11 @@ def _last(estimator: Any) -> Any:
     return estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
 
 
-def fit_again(estimator: Any, sample: Sample, memory: Memory, allocation: Allocation) -> Any:
-    """Return the learner fitted on the sample, starting from a smaller sample if possible."""
-    if not can_go_on(estimator):
-        return estimator.fit(sample.X, sample.y)
+def fit_again(estimator: Any, sample: Sample, memory: Memory, allocation: Allocation, encoded: Any = None) -> Any:
+    """Return a learner that can go on, fitted on the sample, starting from a smaller sample if there was one.
+
+    `encoded` is what the steps before the last make of the rows; None if they are not fitted yet.
+    """
     rows, learned = memory.recall(allocation) or (0, None)
     learned = deepcopy(learned)  # fitting changes it, and it may belong to a learner that was kept
     last = _last(estimator)
@@ -76,8 +83,9 @@ def fit_again(estimator: Any, sample: Sample, memory: Memory, allocation: Alloca
         estimator = _added_up(estimator, sample, learned, rows)
         memory.keep(allocation, estimator)
         return estimator
-    before_it = estimator[:-1] if estimator is not last and len(estimator) > 1 else None
-    X = sample.X if before_it is None else before_it.fit_transform(sample.X, sample.y)
+    before_it = estimator[:-1] if estimator is not last and len(estimator) > 1 and encoded is None else None
+    X = sample.X if encoded is None else encoded
+    X = X if before_it is None else before_it.fit_transform(X, sample.y)
     _fit_from(last, X, sample.y, learned)
     finished = np.max(getattr(last, "n_iter_", 0)) < last.max_iter
     if finished:  # else the next size would start from an unfinished solution

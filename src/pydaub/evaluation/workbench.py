@@ -6,6 +6,7 @@
       data/                         the prepared rows, memory-mapped by every worker
       task.pkl                      scoring, folds, seed, ...
       learners/DIGEST.pkl           a learner, pickled by value; DIGEST is computed from its name
+      encoded/KEY/                  rows that were encoded for all learners, while the run goes on; at most 1 GiB in all
       learned/DIGEST-750.pkl        what it learned on 750 rows, from which larger sizes start
       fitted/DIGEST-21500-0.91.pkl  the learner fitted on 21,500 rows, and its validation score
 
@@ -17,6 +18,9 @@ of a learner.
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -24,20 +28,22 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import cloudpickle
+import numpy as np
 
 from pydaub.data import Prepared
 from pydaub.data.prepared import write_whole
 from pydaub.errors import FolderTrouble, InputError, one_line
+from pydaub.evaluation.encoded import Encoded, arrays, make_room, mapped, touch
 from pydaub.records import Allocation, Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
 
-PARTS: Final = ("learners", "learned", "fitted")
+PARTS: Final = ("learners", "learned", "fitted", "encoded")
 SEAL: Final = 16  # bytes of the digest at the end of a file
 KEPT: Final = "What was measured is kept: resume the run once this is mended."
 
@@ -66,6 +72,7 @@ class Workbench:
         """Write everything that workers need; return the learners that cannot be pickled, and why."""
         with self._needed("written"):
             self.make_folders()
+            self.clear_encoded()
             for part in PARTS:
                 for partial in (self.folder / part).glob(".*"):  # left by a worker that was killed while writing
                     partial.unlink()
@@ -144,6 +151,55 @@ class Workbench:
         with suppress(OSError):
             _write(self._path("learned", allocation), cloudpickle.dumps(learned))
 
+    def encoded(self, key: str, make: Callable[[], Encoded]) -> Encoded:
+        """Return the encoded rows of this key, which one worker makes while the others wait.
+
+        Where they cannot be kept, each worker makes its own.
+        """
+        folder = self.folder / "encoded" / key
+        alone = folder.with_suffix(".alone")  # says that the rows are not kept
+        if (found := _encoded(folder)) or alone.exists():
+            return found or make()
+        try:
+            lock = folder.with_suffix(".lock").open("w")
+        except OSError:
+            return make()
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if (found := _encoded(folder)) or alone.exists():
+                return found or make()
+            made = make()
+            with suppress(OSError):
+                if not self._keep_encoded(folder, made):
+                    alone.touch()
+        return _encoded(folder) or made
+
+    def _keep_encoded(self, folder: Path, made: Encoded) -> bool:
+        """Write encoded rows; return False if they cannot be kept."""
+        if made.size is None or not make_room(folder.parent, made.size):
+            return False
+        partial = folder.with_name(f".{folder.name}.{os.getpid()}")
+        try:
+            partial.mkdir()
+            for side in ("train", "valid"):
+                for name, values in arrays(getattr(made, side), side).items():
+                    np.save(partial / f"{name}.npy", values)
+            _write(partial / "steps.pkl", cloudpickle.dumps((made.steps, made.train.shape[1])))
+            partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)  # it still exists only after an error
+        return True
+
+    def clear_encoded(self) -> None:
+        """Delete all encoded rows."""
+        folder = self.folder / "encoded"
+        for each in folder.iterdir() if folder.is_dir() else ():
+            if each.is_dir():
+                shutil.rmtree(each, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    each.unlink()
+
     def shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
         """Keep a fitted learner. One that cannot be pickled is not kept, and is refitted if it is selected."""
         try:
@@ -215,6 +271,15 @@ class Workbench:
 
     def _path(self, part: str, allocation: Allocation, more: str = "") -> Path:
         return self.folder / part / f"{_digest(allocation.learner)}-{allocation.size}{more}.pkl"
+
+
+def _encoded(folder: Path) -> Encoded | None:
+    """Return the encoded rows in a folder; None if there are none that can be read."""
+    with suppress(OSError, ValueError, _Damaged):
+        steps, features = cloudpickle.loads(_read(folder / "steps.pkl"))
+        touch(folder)
+        return Encoded(steps, mapped(folder, "train", features), mapped(folder, "valid", features))
+    return None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -96,8 +96,8 @@ class SparseMatrix(Stateless):
     """Convert sparse arrays to sparse matrices, because the boosting libraries do not accept arrays yet."""
 
     def transform(self, X: Rows) -> csr_matrix:
-        """Return the rows without copying the values."""
-        return csr_matrix(X)
+        """Return the rows, copied where they are read-only, which CatBoost refuses."""
+        return csr_matrix(X, copy=not X.data.flags.writeable)
 
 
 class Numbers(TransformerMixin, BaseEstimator):

@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sklearn.compose import TransformedTargetRegressor
 
+from pydaub.algorithm.curve import Growth
 from pydaub.learners.adapters import LabelCoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COSTS: Final = Path(__file__).with_name("costs.json")
+# Kernel machines compare rows with rows, and predict by the rows that they keep; neighbours are looked up among all
+# rows; boosting by histograms costs about the same for few rows as for more.
+_KERNEL, _NEIGHBOURS, _HISTOGRAMS = Growth(2.0, 2.0, 1.0, 1.2), Growth(per_row=0.7, most_per_row=1.2), Growth(0.5)
+GROWTHS: Final = {
+    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"), _KERNEL),
+    **dict.fromkeys(("Nearest", "KNeighbors", "RadiusNeighbors"), _NEIGHBOURS),
+    **dict.fromkeys(("HistGradientBoosting", "LGBM", "XGB", "CatBoost"), _HISTOGRAMS),
+}
 COLUMNS, CLASSES = 30, 2  # where the data is not known
 ROUNDS: Final = ("n_estimators", "iterations", "max_iter")  # parameters that multiply the cost
 
@@ -63,6 +72,12 @@ def with_costs(
         costs = {name: cost_of(name, estimator) for name, estimator in estimators.items()}
         found["costs"] = {name: (cost.seconds(1, columns, classes), cost.rows) for name, cost in costs.items()}
     return found
+
+
+def growths_of(estimators: Mapping[str, Any]) -> dict[str, Growth]:
+    """Return how the costs of learners grow, for those whose kind is known to differ from the usual."""
+    kinds = {name: kind_of(estimator)[0] for name, estimator in estimators.items()}
+    return {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
 
 
 def cost_of(name: str, estimator: Any) -> Cost:  # noqa: ANN401  # any estimator

@@ -48,6 +48,27 @@ Steps: TypeAlias = list[tuple[str, Any]]
 CODES: Final = 254  # categories that scikit-learn's histograms have bins for; rarer ones share the last code
 CATEGORIES: Final[tuple[Kind, ...]] = ("categorical", "boolean")
 KEEP_MISSING: Final = ("native", "nominal")
+# Transformers whose result depends only on the rows that they are fitted on.
+SHARED: Final = frozenset(
+    {
+        ColumnTransformer,
+        Dates,
+        FromZero,
+        KBinsDiscretizer,
+        Labels,
+        Magnitudes,
+        MaxAbsScaler,
+        MinMaxScaler,
+        Numbers,
+        OneHotEncoder,
+        OrdinalEncoder,
+        Pipeline,
+        SimpleImputer,
+        SparseMatrix,
+        StandardScaler,
+        TextParts,
+    }
+)
 ONE_HOT: Final = 50  # most columns for one categorical column; rarer categories share the last
 
 
@@ -98,6 +119,20 @@ def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estim
         steps = [("columns", _by_kind(schema, how))]
         estimator = _with_categories(estimator, range(len(_named(schema, *CATEGORIES))), how)
     return Pipeline([*steps, ("learner", estimator)]) if steps else estimator
+
+
+def shared_steps(estimator: Any) -> Pipeline | None:  # noqa: ANN401  # of any class
+    """Return the steps before the last of a pipeline, if what they make of a sample depends on the sample alone.
+
+    Then learners with equal steps can share it. None if there are no such steps.
+    """
+    if type(estimator) is not Pipeline or estimator.memory is not None or len(estimator.steps) < 2:  # noqa: PLR2004
+        return None
+    before = estimator[:-1]
+    parts = [part for part in before.get_params().values() if hasattr(part, "fit") or hasattr(part, "transform")]
+    chosen = [part.transformers for part in parts if type(part) is ColumnTransformer]
+    by_rule = any(callable(columns) for transformers in chosen for _, _, columns in transformers)
+    return before if all(type(part) in SHARED for part in parts) and not by_rule else None
 
 
 def _sparse(how: How) -> Steps:

@@ -12,8 +12,10 @@ from pydaub.records import (
     Asked,
     Evaluated,
     Event,
+    Failure,
     Measurement,
     Outcome,
+    Postponed,
     Resumed,
     Scores,
     Selected,
@@ -105,6 +107,7 @@ class Account:
         self._size: dict[str, int] = {}
         self._rows: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
+        self._postponed: dict[str, str] = {}  # why a learner waits although it was begun
         self._abandoned = 0
 
     @classmethod
@@ -202,7 +205,10 @@ class Account:
     def _evaluated(self, allocation: Allocation, outcome: Outcome) -> None:
         name = allocation.learner
         self._improve(allocation, outcome)
-        if not isinstance(outcome, Measurement):
+        if isinstance(outcome, Postponed):
+            taken = f"{outcome.seconds:,.1f} s with {allocation.size:,} rows"
+            self._log(f"{name} waits: it was ended after {taken}, longer than it is worth now.", name)
+        elif isinstance(outcome, Failure):
             words = f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {outcome.message.rstrip('.')}."
             self._log(words, name)
         if self.strategy.outstanding == allocation:
@@ -211,10 +217,18 @@ class Account:
             self.ahead[allocation] = outcome
 
     def _tell(self, allocation: Allocation, outcome: Outcome) -> None:
+        asked = self.strategy.outstanding
+        if isinstance(outcome, Postponed) and asked and (asked.limit is None or outcome.seconds < asked.limit):
+            return  # it was guessed, with a lower limit: it is evaluated again
         self.strategy.tell(allocation, outcome)
         name = allocation.learner
         self.steps.append(Step(allocation, outcome, self.strategy.bound(name)))
-        self._size[name] = allocation.size
+        self._postponed.pop(name, None)
+        if isinstance(outcome, Postponed):
+            taken = f"{outcome.seconds:,.1f} s with {allocation.size:,} rows"
+            self._postponed[name] = f"ended after {taken}, longer than it is worth now"
+        else:
+            self._size[name] = allocation.size
         self._rows[name] = self._rows.get(name, 0) + allocation.size
         self._seconds[name] = self._seconds.get(name, 0.0) + outcome.seconds
         self._improve(allocation, outcome)
@@ -321,7 +335,7 @@ class Account:
 
     def full_seconds(self) -> float | None:
         """Return about how long training every learner on all rows would take; None if one was never tried."""
-        return projected_seconds(self.outcomes.items(), self.learners, self.full_size)
+        return projected_seconds(self.outcomes.items(), self.learners, self.full_size, self.scores.rows)
 
     def standings(self) -> dict[str, Standing]:
         """Return what each learner is doing, and why."""
@@ -344,7 +358,7 @@ class Account:
                 return Standing("has all rows")
             if name in ruled_out:
                 return Standing("ruled out", ruled_out[name])
-            return Standing("next" if name == following else "waiting")
+            return Standing("next" if name == following else "waiting", self._postponed.get(name, ""))
 
         return {name: standing(name) for name in self.learners}
 

@@ -318,7 +318,7 @@ def _traces(curves: Mapping[str, Sequence[Step]], scores: Scores) -> dict[str, T
         name: Trace.of(
             {step.allocation.size: _score(step) for step in curve},
             top,
-            scores.noise_rows(curve[-1].allocation.size) or scores.rows,
+            scores.noise_rows(curve[-1].allocation.size, getattr(curve[-1].outcome, "scored", None)) or scores.rows,
             proportion=scores.proportion,
         )
         for name, curve in curves.items()

@@ -26,7 +26,7 @@ from pydaub.algorithm.strategies import DEFAULT
 from pydaub.data import Prepared, Schema, Split, load
 from pydaub.data.loading import is_prepared
 from pydaub.errors import InputError
-from pydaub.records import VALIDATION_FRACTION
+from pydaub.records import METRICS, VALIDATION_FRACTION
 from pydaub.runs.account import Account
 from pydaub.runs.journal import JOURNAL, is_held, read
 
@@ -60,7 +60,8 @@ class Request:
     seed: int = 0
     refit: bool = False
     reuse: bool = True
-    metrics: bool = True
+    score_rows: str | None = None
+    metrics: str = METRICS[0]
     weka_jar: str | None = None
 
     def resolved(self) -> Request:

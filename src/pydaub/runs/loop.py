@@ -25,6 +25,7 @@ from pydaub.records import (
     Evaluated,
     Event,
     Outcome,
+    Postponed,
     Resumed,
     Selected,
     Started,
@@ -60,7 +61,7 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
 
     The strategy is sequential. Workers that it leaves idle evaluate what it will probably ask next (`forecast`), and
     those outcomes wait until they are asked for. So the allocations and the winner do not depend on the number of
-    workers.
+    workers, unless an evaluation exceeds its limit.
 
     Parameters
     ----------
@@ -130,7 +131,11 @@ class Loop:
         self._watch, self._steering = watch, steering
         self._past = journal.events[1:] if journal else []
         measured = {event.allocation for event in self._past if isinstance(event, Evaluated)}
-        self._account.known = {each: outcome for each, outcome in (known or {}).items() if each not in measured}
+        self._account.known = {
+            each: outcome
+            for each, outcome in (known or {}).items()
+            if each not in measured and not isinstance(outcome, Postponed)
+        }
         self._clock_before = 0.0
         self._pending: set[Allocation] = set()
         self._refused: set[Allocation] = set()

@@ -8,7 +8,7 @@ import math
 import platform
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
@@ -20,9 +20,9 @@ from pydaub.algorithm.strategies import Strategy, make_strategy
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import check_scoring_fits, parameters_of
-from pydaub.learners.costs import with_costs
+from pydaub.learners.costs import growths_of, with_costs
 from pydaub.learners.weka.jar import jar
-from pydaub.records import Scores
+from pydaub.records import METRICS, SCORE_ROWS, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -108,6 +108,7 @@ class Plan:
             "cv": _described(task.cv),
             "seed": task.seed,
             "reuse": task.reuse,
+            "score_rows": task.score_rows,
             **({"weka": jar().version} if weka else {}),
         }
 
@@ -141,11 +142,25 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     schedule, note = (sizes or Sizes()).schedule(task.data.full_size)
     schema, estimators = task.data.schema, {name: learner.estimator for name, learner in task.learners.items()}
     resolved = with_costs(parameters or {}, estimators, schema.features, max(len(schema.classes), 1))
-    made = make_strategy(strategy, tuple(task.learners), schedule, resolved, scores_of(task))
+    growths = growths_of(estimators)
+    made = make_strategy(strategy, tuple(task.learners), schedule, resolved, scores_of(task), growths)
+    task = _scored_for(task, made)
     first = made.schedule.sizes[0]
     if isinstance(task.cv, int) and task.cv > first:
         raise InputError(f"`cv` must be at most the {first} rows of the first size, got {task.cv} folds.")
     return Plan(task, made, note if first == schedule.sizes[0] else None)
+
+
+def _scored_for(task: Task, strategy: Strategy) -> Task:
+    """Return the task with no more scoring than the strategy needs, unless the person wants all of it."""
+    for name, value, known in (
+        ("score_rows", task.score_rows, (*SCORE_ROWS, None)),
+        ("metrics", task.metrics, METRICS),
+    ):
+        if value not in known:
+            raise InputError(f"`{name}` must be one of {', '.join(map(str, known))}, got {value!r}.")
+    rows = task.score_rows or strategy.score_rows
+    return replace(task, score_rows=rows, train_scores=rows == "all" or strategy.needs_train_scores)
 
 
 def scores_of(task: Task) -> Scores:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pydaub.algorithm.curve import extended
-from pydaub.records import Allocation, Measurement
+from pydaub.algorithm.curve import seconds_ahead
+from pydaub.records import Allocation, Failure, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pydaub.records import Failure, Outcome
+    from pydaub.records import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +90,24 @@ class Result:
 
 
 def projected_seconds(
-    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int
+    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int, rows: int | None = None
 ) -> float | None:
     """Return about how long training every learner on all rows would take; None if one was never tried.
 
     A learner's times are extrapolated by a power of the size fitted to its measured times. A learner that failed counts
-    with the time it took until then.
+    with the time it took until then. `rows` is the number of validation rows.
     """
-    times: dict[str, list[tuple[int, float]]] = {}
+    times: dict[str, list[tuple[int, Measurement]]] = {}
     failed: dict[str, float] = {}
     for allocation, outcome in outcomes:
         if isinstance(outcome, Measurement):
-            times.setdefault(allocation.learner, []).append((allocation.size, outcome.seconds))
-        else:
+            times.setdefault(allocation.learner, []).append((allocation.size, outcome))
+        elif isinstance(outcome, Failure):
             failed[allocation.learner] = outcome.seconds
     names = list(learners)
     if not {*times, *failed} >= {*names}:
         return None
-    return sum((failed[name] if name in failed else extended(sorted(times[name]), full_size) for name in names), 0.0)
+    points = {name: sorted(each, key=lambda point: point[0]) for name, each in times.items()}
+    return sum(
+        (failed[name] if name in failed else seconds_ahead(points[name], full_size, rows=rows) for name in names), 0.0
+    )

@@ -145,7 +145,8 @@ def _all_curves(learners: Sequence[Mapping[str, Any]], full_size: int) -> Figure
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     for place, (axes, one) in enumerate(zip(grid.flat, learners, strict=False)):
         sizes, train, valid, _ = zip(*one["points"], strict=True)
-        axes.plot(sizes, train, ":", color="tab:orange", label="training")
+        if any(score is not None for score in train):
+            axes.plot(sizes, train, ":", color="tab:orange", label="training")
         axes.plot(sizes, valid, color="tab:blue", label="validation")
         axes.plot(
             sizes, one["corrected"], "o", color="tab:blue", markerfacecolor="white", markersize=3, label="corrected"

@@ -108,7 +108,7 @@ def _against(account: Account, spent: float, full: float | None, words: str | No
 
 def learners(account: Account, claim: Certificate | None = None) -> dict[str, dict[str, Any]]:
     """Return what is known of every learner; the certificate adds what its audit found."""
-    ahead: dict[str, list[list[float]]] = {}
+    ahead: dict[str, list[list[float | None]]] = {}
     for allocation, outcome in account.ahead.items():
         if isinstance(outcome, Measurement):
             point = [allocation.size, outcome.train_score, outcome.valid_score, outcome.seconds]

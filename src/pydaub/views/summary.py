@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import grouped
-from pydaub.records import Allocation, Failure, Measurement, Steered, score_text
+from pydaub.records import Allocation, Failure, Measurement, Postponed, Steered, score_text
 
 if TYPE_CHECKING:
     from pydaub.engines import Table
@@ -157,9 +157,10 @@ def event_line(event: Evaluated | Steered) -> str:
         return f"[{event.clock:8.1f} s] by hand: {event.command}{f' {event.learner}' if event.learner else ''}"
     allocation, outcome = event.allocation, event.outcome
     what = f"{allocation.learner} with {allocation.size:,} rows"
+    if isinstance(outcome, Postponed):
+        return f"[{event.clock:8.1f} s] {what} was ended: longer than it is worth now ({outcome.seconds:.2f} s)"
     if isinstance(outcome, Failure):
         return f"[{event.clock:8.1f} s] {what} failed: {outcome.kind} ({outcome.message})"
-    return (
-        f"[{event.clock:8.1f} s] {what}: training {score_text(outcome.train_score)}, validation"
-        f" {score_text(outcome.valid_score)} ({outcome.seconds:.2f} s)"
-    )
+    training = "" if outcome.train_score is None else f"training {score_text(outcome.train_score)}, "
+    scores = f"{training}validation {score_text(outcome.valid_score)}"
+    return f"[{event.clock:8.1f} s] {what}: {scores} ({outcome.seconds:.2f} s)"

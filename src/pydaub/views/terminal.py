@@ -69,10 +69,20 @@ def print_standings(out: Console, account: Account) -> None:
         why = f": {line.why}" if line.standing == "failed" else ""
         scores = (line.train, line.valid, line.bound)
         rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{line.standing}{why}"))
-    print_table(out, ("learner", "size", "train", "valid", "bound", "total s", "standing"), rows)
+    print_table(out, *_with_scores(("learner", "size", "train", "valid", "bound", "total s", "standing"), rows))
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
     out.print()
+
+
+def _with_scores(
+    columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]
+) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
+    """Leave the column of training scores out where nobody has one."""
+    place = columns.index("train")
+    if any(row[place] is not None for row in rows):
+        return columns, list(rows)
+    return (*columns[:place], *columns[place + 1 :]), [row[:place] + row[place + 1 :] for row in rows]
 
 
 def print_comparison(out: Console, results: Mapping[str, Result], *, wall: bool = True) -> None:
@@ -163,7 +173,7 @@ class Display:
         )
         leaders = by_priority(lines(account))[:LEADERS]
         rows = [(line.learner, line.size, line.train, line.valid, line.bound, line.standing) for line in leaders]
-        grid = _grid(("learner", "size", "train", account.scores.name, "bound", "standing"), rows)
+        grid = _grid(*_with_scores(("learner", "size", "train", account.scores.name, "bound", "standing"), rows))
         training = ", ".join(f"{each.learner} {each.size:,}" for each in account.training)
         told = Text(plain(f"training: {training}" if training else ""), overflow="ellipsis", no_wrap=True)
         return Group(head, grid, told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 from contextlib import suppress
@@ -12,6 +13,7 @@ import pytest
 
 from cases import seeds
 from pydaub import (
+    Account,
     AllLearnersFailed,
     Allocation,
     Failure,
@@ -19,6 +21,7 @@ from pydaub import (
     InputError,
     Measurement,
     Outcome,
+    Postponed,
     ProtocolError,
     Result,
     Schedule,
@@ -434,3 +437,95 @@ def test_a_learner_that_is_declared_expensive_waits() -> None:
         costs = {name: (1e-3 if name == costly else 1e-6, 1.0) for name in curves}
         order = asked(Frugal(curves, SCHEDULE, delta=0.1, hedge=0.0, costs=costs), table_of(curves))
         assert {name[:3] for name in order[2:]} == {*curves} - {costly}
+
+
+class EndingEngine(TableEngine):
+    """Ends an evaluation at the limit of its allocation, as processes do."""
+
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
+        super().submit(allocation, guess=guess)
+        if allocation.limit is not None and self._table[allocation].seconds > allocation.limit:
+            entry = next(each for each in self._running if each[2] == allocation)
+            self._running.remove(entry)
+            ended = Postponed(allocation.limit)
+            heapq.heappush(self._running, (self.clock + allocation.limit, entry[1], allocation, ended))
+
+
+def exploding(factor: float, end: float = 0.95) -> Table:
+    """Return curves of which the best one costs far more on all rows than its smaller sizes announce."""
+    curves = {"dear": [0.7, 0.8, 0.88, end], "cheap": [0.7, 0.8, 0.86, 0.9]}
+    outcomes = dict(table_of(curves, {"dear": 200.0, "cheap": 100.0}).outcomes)
+    last = Allocation("dear", SIZES[-1])
+    outcomes[last] = Measurement(1.0, end, factor * 200.0)
+    return Table(outcomes)
+
+
+def test_an_evaluation_that_costs_far_more_than_forecast_is_ended_and_waits() -> None:
+    table = exploding(1000.0, 0.905)
+    strategy = Frugal(table.learners, SCHEDULE)
+    account = Account(strategy)
+    result = run(strategy, EndingEngine(table), watch=lambda _, seen: vars(account).update(vars(seen)))
+    ended = [step for step in result.steps if isinstance(step.outcome, Postponed)]
+    assert [step.allocation.learner for step in ended] == ["dear"] * len(ended)
+    assert ended
+    assert result.selected == "cheap"
+    assert not result.failures
+    assert strategy.curve("dear").sizes[-1] < SIZES[-1]
+    spent = sum(step.outcome.seconds for step in ended)
+    assert spent < 10 * table[Allocation("cheap", SIZES[-1])].seconds, "and not the 200,000 s that it takes"
+    assert account.size("dear") == strategy.curve("dear").sizes[-1]
+    assert "ended after" in " ".join(decision.words for decision in account.decisions)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 3.9, 20.0])
+def test_a_learner_that_is_worth_its_price_gets_its_rows_in_the_end(factor: float) -> None:
+    table = exploding(factor)
+    result = run(Frugal(table.learners, SCHEDULE, delta=1e-6), EndingEngine(table))
+    assert result.selected == "dear"
+    postponed = [step.outcome.seconds for step in result.steps if isinstance(step.outcome, Postponed)]
+    assert bool(postponed) == (factor > frugal.OVERRUN)
+    assert sum(postponed) <= factor * 200.0, "each try may take several times as long as the one before"
+
+
+def test_declared_costs_set_no_limits() -> None:
+    table = exploding(1000.0)
+    costs = dict.fromkeys(table.learners, (0.01, 1.0))
+    result = run(Frugal(table.learners, SCHEDULE, costs=costs), EndingEngine(table))
+    assert all(step.allocation.limit is None for step in result.steps)
+
+
+def test_only_what_has_taken_its_limit_may_be_postponed() -> None:
+    table = exploding(1.0)
+    strategy = Frugal(table.learners, SCHEDULE)
+    asked = strategy.ask()
+    assert asked
+    with pytest.raises(InputError, match=r"must not be Postponed before the limit of inf s"):
+        strategy.tell(asked, Postponed(10.0))
+    while asked and asked.limit is None:
+        strategy.tell(asked, table[asked])
+        asked = strategy.ask()
+    assert asked
+    assert asked.limit
+    with pytest.raises(InputError, match=r"must not be Postponed before the limit of"):
+        strategy.tell(asked, Postponed(asked.limit / 2))
+    strategy.tell(asked, Postponed(asked.limit))
+    assert asked.learner not in strategy.failures
+
+
+def test_a_size_near_all_rows_is_left_out_where_there_are_enough_before_it() -> None:
+    sizes = (500, 1688, 5697, 19_229, 47_290)
+    assert Frugal(["a"], Schedule(sizes)).schedule.sizes == (500, 1688, 5697, 47_290)
+    assert Frugal(["a"], Schedule((500, 1688, 5697, 14_698))).schedule.sizes == (500, 1688, 5697, 14_698)
+
+
+def test_few_scored_rows_make_the_forecast_less_certain() -> None:
+    def bound(scored: int | None) -> float:
+        strategy = Frugal(["a"], SCHEDULE, scores=Scores(rows=20_000))
+        asked = strategy.ask()
+        assert asked
+        strategy.tell(asked, Measurement(None, 0.98, 1.0, scored=scored))
+        found = strategy.bound("a")
+        assert found is not None
+        return found
+
+    assert bound(None) == bound(20_000) < bound(400)

@@ -69,7 +69,7 @@ def test_a_worker_away_from_the_run_fetches_the_rows_once_and_returns_the_files_
     """In this process, as Ray would call it in a worker on another machine."""
     data = prepare(np.zeros((50, 1)), np.arange(50) % 2)
     bench = Workbench(tmp_path)
-    bench.lay_out(Task(data, {"it": Learner("it", faulty.Learner())}, metrics=False))
+    bench.lay_out(Task(data, {"it": Learner("it", faulty.Learner())}, metrics="none"))
     allocation = Allocation("it", data.full_size)
     arguments = {"folder": str(tmp_path), "learner": "it", "size": allocation.size, "above": -1.0}
     files = bench.pack(allocation)

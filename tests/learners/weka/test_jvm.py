@@ -38,7 +38,7 @@ DATA = prepare(X, np.where(X[:, 0] * X[:, 1] > 0, "yes", "no"))
 def evaluated(
     estimator: Any, folder: Path, limits: Limits, *, size: int = 1000, threads: int = 1
 ) -> tuple[Outcome, Any]:
-    task = Task(DATA, {"it": Learner("it", estimator)}, scoring="accuracy", metrics=False, threads=threads)
+    task = Task(DATA, {"it": Learner("it", estimator)}, scoring="accuracy", metrics="none", threads=threads)
     engine = ProcessEngine(task, 1, folder, limits)
     allocation = Allocation("it", size)
     try:

@@ -18,6 +18,7 @@ from pydaub.records import Scores
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydaub.algorithm.curve import Growth
     from pydaub.algorithm.schedule import Schedule
 
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
@@ -42,12 +43,13 @@ def strategies_with(parameter: str) -> list[str]:
     return [name for name, kind in STRATEGIES.items() if parameter in {each.name for each in kind.parameters}]
 
 
-def make_strategy(
+def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may need
     name: str,
     learners: Iterable[str],
     schedule: Schedule,
     parameters: Mapping[str, Any] | None = None,
     scores: Scores | None = None,
+    growths: Mapping[str, Growth] | None = None,
 ) -> Strategy:
     """Return the strategy of that name.
 
@@ -59,17 +61,18 @@ def make_strategy(
         As for `Strategy`.
     parameters
         Values by name. None stands for the strategy's default.
-    scores
-        What the scores are, for strategies that need to know.
+    scores, growths
+        What the scores are, and how the costs of learners grow, for strategies that need to know.
     """
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {name!r}.")
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
     for key in given:
-        if name not in (known := strategies_with(key)):
-            raise InputError(f"`{key}` must go with the strategy {' or '.join(known) or 'that has it'}, got {name!r}.")
+        if name not in (those := strategies_with(key)):
+            raise InputError(f"`{key}` must go with the strategy {' or '.join(those) or 'that has it'}, got {name!r}.")
     kind = STRATEGIES[name]
-    return kind(learners, schedule, **given, **({"scores": scores or Scores()} if kind.needs_scores else {}))
+    known = {"scores": scores or Scores(), "growths": growths} if kind.needs_scores else {}
+    return kind(learners, schedule, **given, **known)
 
 
 def strategy_of(settings: Mapping[str, Any]) -> Strategy:

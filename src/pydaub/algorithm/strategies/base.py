@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.schedule import Schedule
 from pydaub.errors import AllLearnersFailed, InputError, ProtocolError
-from pydaub.records import Allocation, Failure, Measurement, Outcome, score_text
+from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,8 +37,9 @@ class Strategy(ABC):
     """Decides which learner gets data next.
 
     Laws, each tested for every strategy: one allocation is outstanding at a time; what is asked depends only on what
-    was told before; a learner's sizes strictly grow; a failure takes the learner out of the race, never the run;
-    `forecast` and `priority` change nothing; the winner has been measured at the full size.
+    was told before; a learner's sizes strictly grow, except that one which was postponed may be asked for again; a
+    failure takes the learner out of the race, never the run; `forecast` and `priority` change nothing; the winner has
+    been measured at the full size.
 
     A new strategy implements `_choose` (what to ask next), `_update` (what an outcome changes), `_done` (whether the
     race is over), `forecast` (what it will probably ask) and `priority` (the number it decides by). A strategy whose
@@ -54,6 +56,8 @@ class Strategy(ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     sure: ClassVar[bool] = True  # whether a bound holds for every curve that does not get steeper
     needs_scores: ClassVar[bool] = False  # whether the constructor takes `scores`
+    needs_train_scores: ClassVar[bool] = False
+    score_rows: ClassVar[str] = "all"  # validation rows for learners that do not have all training rows, as in `Task`
 
     def __init__(self, learners: Iterable[str], schedule: Schedule) -> None:
         if isinstance(learners, str) or not isinstance(learners, Iterable):
@@ -98,11 +102,13 @@ class Strategy(ABC):
 
     def tell(self, allocation: Allocation, outcome: Outcome) -> None:
         """Take in the outcome of the allocation that was asked for."""
-        if allocation != self._outstanding:
+        if self._outstanding is None or allocation != self._outstanding:
             expected = f"be for {self._outstanding}" if self._outstanding else "follow `ask`"
             raise ProtocolError(f"`tell` must {expected}, got {allocation}.")
-        if not isinstance(outcome, Measurement | Failure):
-            raise InputError(f"`outcome` must be a Measurement or a Failure, got {outcome!r}.")
+        if not isinstance(outcome, Measurement | Failure | Postponed):
+            raise InputError(f"`outcome` must be a Measurement, a Failure or Postponed, got {outcome!r}.")
+        if isinstance(outcome, Postponed) and outcome.seconds < (limit := self._outstanding.limit or math.inf):
+            raise InputError(f"`outcome` must not be Postponed before the limit of {limit} s, got {outcome}.")
         learner, before = allocation.learner, self._curves[allocation.learner]
         if isinstance(outcome, Measurement):
             self._curves[learner] = before.extended(allocation.size, outcome)
@@ -114,7 +120,7 @@ class Strategy(ABC):
         self._outstanding = None
         if isinstance(outcome, Failure):
             self._failures[learner] = outcome
-        elif allocation.size == self.schedule.full_size:
+        elif isinstance(outcome, Measurement) and allocation.size == self.schedule.full_size:
             self._at_full[learner] = outcome.valid_score
 
     @abstractmethod

@@ -45,6 +45,7 @@ class Daub(Steerable):
     """
 
     parameters = BOUND_PARAMETERS
+    needs_train_scores = True
 
     def __init__(
         self,

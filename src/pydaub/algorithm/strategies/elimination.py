@@ -32,6 +32,7 @@ class Elimination(Rounds):
     """
 
     parameters = BOUND_PARAMETERS
+    needs_train_scores = True
 
     def __init__(
         self,

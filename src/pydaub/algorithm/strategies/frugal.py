@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydaub.algorithm.curve import EXPONENTS
+from pydaub.algorithm.curve import EXPONENTS, USUAL_GROWTH, Growth, seconds_ahead
 from pydaub.algorithm.outlook import LARGEST_ERROR, LEAST_SECONDS, SMALLEST_SHARE, Outlook, ceiling, expected
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import Parameter
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
-from pydaub.records import Allocation, Failure, Outcome, Scores, number, score_text
+from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, number, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,14 +29,18 @@ COSTS: Final = Parameter(
     "Times by which it decides: measured in this run, or declared ones, so that two runs decide alike.",
     ("measured", "declared"),
 )
+# An evaluation is ended when it takes longer than this many times its forecast, and so many seconds. From then on it is
+# expected to take as many times as long as it did.
+OVERRUN, GRACE = 4.0, 1.0
 USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds a row, and their growth
 # Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
 # exceeds delta with it.
-SHARE: Final = 0.08
+SHARE: Final = 0.15
 LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the error of the best learner so far
 PARTS, LEAST_ROWS = 128, 400  # the first size is N / PARTS, but at least LEAST_ROWS
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
+NEAR, ENOUGH_ROWS = 3.6, 4_000  # so large a share of all rows is left out, where the size before it has enough of them
 HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
 UNKNOWN_SCORES: Final = Scores()
@@ -53,8 +58,9 @@ class Frugal(Steerable):
     opened in stages. For a fixed price of time and independent learners no other rule gains more in expectation (Gupta,
     Jiang, Scully and Singla, "The Markovian Price of Information", 2019).
 
-    The price of time falls as the run goes on: doubling the time spent so far must bring 8 % of `delta`. So no
-    learner is dropped for good: an expensive one waits until the others have cost as much.
+    The price of time falls as the run goes on: doubling the time spent so far must bring 15 % of `delta`. So no
+    learner is dropped for good: an expensive one waits until the others have cost as much. An evaluation that turns out
+    to cost far more than forecast is ended, and its learner waits in the same way.
 
     Some learners stay at the level of chance up to a certain number of rows and rise only then. Nothing in their curves
     announces it. So when no learner is worth its time any more, up to the share `hedge` of all time is spent on those
@@ -78,11 +84,14 @@ class Frugal(Steerable):
         "measured": decide by the seconds that trainings took. Two runs on the same rows may then decide differently.
         Or a factor and an exponent for each learner, by name: it costs the factor times the rows to that power, so that
         the scores alone decide.
+    growths
+        How the costs of learners grow, by name, for those that are not as usual; as `Growth`.
     """
 
     parameters = (DELTA, HEDGE, COSTS)
     sure = False
     needs_scores = True
+    score_rows = "few"
 
     def __init__(  # noqa: PLR0913, PLR0917  # the parameters of the strategy
         self,
@@ -92,8 +101,10 @@ class Frugal(Steerable):
         hedge: float = HEDGE.default,
         scores: Scores = UNKNOWN_SCORES,
         costs: str | Mapping[str, Sequence[float]] = COSTS.default,
+        growths: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         super().__init__(learners, schedule)
+        self._growths = {name: Growth(*growth) for name, growth in (growths or {}).items()}
         self._costs = None if costs == COSTS.default else _checked_costs(costs)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
@@ -119,6 +130,7 @@ class Frugal(Steerable):
         self._solved: dict[str, float] = {}  # worths at `_floor`, of learners that came close
         self._unranked: dict[str, None] = {}  # used as an ordered set
         self._cheapest = Ranking()  # the learners that wait, by the price of a hedge
+        self._took: dict[str, tuple[int, float]] = {}  # size and seconds of evaluations that were ended at their limit
         self._hedged = 0.0  # seconds spent on hedges
         self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
 
@@ -131,7 +143,8 @@ class Frugal(Steerable):
         elif self.winner is None:
             self._rank()
             following = self._waiting.first or (0.0, 0)
-            yield from self._leaders(self._waiting, self._worths.get(asked.learner, following[0]) if asked else None)
+            own = self._worths.get(asked.learner, following[0]) if asked else None
+            yield from map(self._limited, self._leaders(self._waiting, own))
             # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
             for size in self.schedule.sizes[1:]:
                 yield from self._starts(size)
@@ -180,6 +193,7 @@ class Frugal(Steerable):
             "delta": self._delta,
             "hedge": self._hedge,
             "costs": COSTS.default if self._costs is None else self._costs,
+            "growths": {name: list(growth) for name, growth in self._growths.items()},
             "scores": self._scores.to_json(),
         }
 
@@ -193,6 +207,7 @@ class Frugal(Steerable):
             settings["hedge"],
             Scores.from_json(settings["scores"]),
             settings["costs"],
+            settings.get("growths"),
         )
 
     @staticmethod
@@ -201,7 +216,10 @@ class Frugal(Steerable):
         full = sizes[-1]
         used = [_nearest(sizes[:-1] or sizes, max(min(LEAST_ROWS, full / RATIO), full / PARTS))]
         while used[-1] * JUMP < full:
-            used.append(_nearest([size for size in sizes if size > used[-1]], RATIO * used[-1]))
+            following = _nearest([size for size in sizes if size > used[-1]], RATIO * used[-1])
+            if following * NEAR > full and used[-1] >= ENOUGH_ROWS:
+                break
+            used.append(following)
         return tuple(sorted({*used, full}))
 
     def _choose(self) -> Allocation | None:
@@ -214,10 +232,21 @@ class Frugal(Steerable):
         self._hedging = None if decided else chosen
         self._waiting.discard(self._position[chosen])
         self._cheapest.discard(self._position[chosen])
-        return self._next_of(chosen)
+        return self._limited(self._next_of(chosen))
 
     def _next_of(self, learner: str) -> Allocation:
         return Allocation(learner, self._next_size[self._curves[learner].sizes[-1]])
+
+    def _limited(self, allocation: Allocation) -> Allocation:
+        """Return the allocation with the time after which it is ended, several times its forecast.
+
+        The strategy then decides anew, with the higher price. The time depends on the learner alone, so that it is the
+        same for a guess.
+        """
+        outlook = self._outlooks.get(allocation.learner)
+        if self._costs is not None or outlook is None or allocation != self._next_of(allocation.learner):
+            return allocation
+        return replace(allocation, limit=OVERRUN * outlook.steps[0][1] + GRACE)
 
     def _affordable(self) -> str | None:
         """Return the cheapest learner that the share of time for hedges still pays for."""
@@ -313,12 +342,17 @@ class Frugal(Steerable):
         self._waiting.discard(self._position[learner])
         self._cheapest.discard(self._position[learner])
         self._outlooks.pop(learner, None)
-        seconds = outcome.seconds if self._costs is None else self._cost(learner, allocation.size)
-        self._spent += seconds
+        seconds = outcome.own_seconds if self._costs is None else self._cost(learner, allocation.size)
+        if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
+            self._spent += seconds
         self._hedged += seconds if learner == self._hedging else 0.0
         self._hedging = None
         self._forget_decision()
         if isinstance(outcome, Failure):
+            return
+        if isinstance(outcome, Postponed):
+            self._took[learner] = (allocation.size, seconds)
+            self._look(learner)
             return
         if allocation.size == self.schedule.sizes[0]:
             insort(self._firsts, outcome.valid_score)
@@ -332,8 +366,8 @@ class Frugal(Steerable):
             self._bounds[learner] = curve.measurements[-1].valid_score
             return
         ahead = sizes[had + 1 :]
-        costs = None if self._costs is None else [self._cost(learner, size) for size in ahead]
-        outlook = expected(curve, ahead, self._ceiling(), self._scores.noise_rows(curve.sizes[-1]), costs)
+        rows = self._scores.noise_rows(curve.sizes[-1], curve.measurements[-1].scored)
+        outlook = expected(curve, ahead, self._ceiling(), rows, [self._cost(learner, size) for size in ahead])
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
         self._solved.pop(learner, None)
@@ -342,9 +376,18 @@ class Frugal(Steerable):
             self._cheapest.push(-_hedge_price(outlook), self._position[learner])
 
     def _cost(self, learner: str, size: int) -> float:
-        """Return the declared cost of a training."""
-        factor, exponent = (self._costs or {}).get(learner, USUAL_COST)
-        return float(factor * size**exponent)
+        """Return what a training is expected to cost, or its declared cost."""
+        if self._costs is not None:
+            factor, exponent = self._costs.get(learner, USUAL_COST)
+            return float(factor * size**exponent)
+        curve, rows = self._curves[learner], self._scores.rows
+        scored = curve.measurements[-1].scored
+        if scored is not None and size < self.schedule.full_size:
+            rows = max(scored, size) if rows is None else min(rows, max(scored, size))
+        points = list(zip(curve.sizes, curve.measurements, strict=True))
+        found = seconds_ahead(points, size, self._growths.get(learner, USUAL_GROWTH), rows)
+        ended_at, took = self._took.get(learner, (size, 0.0))
+        return max(found, OVERRUN * took * size / ended_at) if ended_at <= size else found
 
     def _forget_decision(self) -> None:
         self._stale = True

@@ -75,7 +75,8 @@ function scoreWords({ points, bound }) {
   if (!points.length) return "nothing measured yet";
   const [size, train, valid] = points[points.length - 1];
   const most = bound === null ? "" : `, bound ${number(bound)}`;
-  return `validation ${number(valid)} and training ${number(train)} with ${count(size)} rows${most}`;
+  const training = train === null ? "" : ` and training ${number(train)}`;
+  return `validation ${number(valid)}${training} with ${count(size)} rows${most}`;
 }
 
 function grid({ first, full, left, right, x, y }, range, height) {
@@ -101,8 +102,8 @@ function fullLine({ full, floor, x }) {
 function curveOf({ points, corrected, bound, ahead }, scale, radius) {
   const parts = [];
   if (points.length) {
-    const training = points.map(([size, train]) => [size, train]);
-    parts.push(draw("polyline", { points: scale.line(training), class: "t" }));
+    const training = points.filter(([, train]) => train !== null);
+    if (training.length) parts.push(draw("polyline", { points: scale.line(training), class: "t" }));
     parts.push(...validationLine(points, corrected, scale, radius, "", ""));
     const bounds = boundLine(points, corrected, bound, scale.full);
     if (bounds.length) parts.push(draw("polyline", { points: scale.line(bounds), class: "b" }));

@@ -105,6 +105,8 @@ function drawTable() {
     document.querySelector("tbody"),
     shown.map(({ learner }) => ranking.rows.get(learner)),
   );
+  const trained = [...run.learners.values()].some(({ train }) => train !== null);
+  byId("ranking").classList.toggle("untrained", !trained); // no column for scores that nobody has
   const some = found.length === shown.length ? "" : "the first ";
   setText(byId("count"), `${some}${shown.length} of ${some ? found.length : run.learners.size}`);
   byId("rows").hidden = found.length <= MOST_ROWS;

@@ -9,7 +9,8 @@ function rangeOf(learners, withTraining) {
   const spread = Math.max(quantile(0.75) - quantile(0.25), (largest - quantile(0.5)) / 4);
   const low = spread > 0 ? Math.max(valid[0], quantile(0.25) - 2.5 * spread) : valid[0];
   let high = largest;
-  if (withTraining) for (const { points } of learners) for (const [, train] of points) high = Math.max(high, train);
+  if (withTraining)
+    for (const { points } of learners) for (const [, train] of points) high = Math.max(high, train ?? high);
   const step = tickStep(low, high) / 2;
   const rounded = [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
   return rounded[0] === rounded[1] ? [rounded[0] - step, rounded[1] + step] : rounded;
