@@ -21,7 +21,6 @@ from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
-from pydaub.runs import saving
 from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from pydaub.data import Prepared
     from pydaub.records import Allocation, Outcome
     from pydaub.runs.result import Result
+    from pydaub.runs.saving import Saved
 
 COLUMNS_SHOWN = 60
 PAGE_SECONDS = 10.0
@@ -95,6 +95,8 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
     if announced:
         announced.wait(PAGE_SECONDS)  # the run may be over before its page is there
     data = planned.task.data
+    from pydaub.runs import saving  # imports skops, which takes most of a second
+
     with redirect_stdout(sys.stderr):  # a learner may print while it is saved, and stdout is for the result
         saved = saving.save(selection.fitted, folder.path, data.train(min(SAMPLE_ROWS, data.full_size)).X)
     told = run_as_json(selection.account, folder.path)
@@ -203,12 +205,14 @@ def _show_data(data: Prepared) -> None:
     print_lines(out, [f"{schema.task.capitalize()}{classes}: {data.full_size:,} rows to train, {validation}.", ""])
 
 
-def _where_it_is(folder: RunFolder, selection: Selection, saved: saving.Saved) -> list[str]:
+def _where_it_is(folder: RunFolder, selection: Selection, saved: Saved) -> list[str]:
     refitted = folder.request.refit and not selection.result.stopped and not selection.note
     rows = "all rows, validation rows included" if refitted else f"{selection.result.selected_size:,} rows"
     lines = ["", f"The run is in {folder.path}; the learner, trained on {rows}, is in {saved.path.name} there."]
     if saved.reason is not None:
-        lines.append(f"It was saved as a pickle because skops could not save it ({saved.reason}): {saving.RUNS_CODE}.")
+        from pydaub.runs.saving import RUNS_CODE
+
+        lines.append(f"It was saved as a pickle because skops could not save it ({saved.reason}): {RUNS_CODE}.")
     trust = " --trust" if saved.reason is not None else ""
     if selection.note:
         lines.append(selection.note)

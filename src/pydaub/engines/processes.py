@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import cloudpickle
 
 from pydaub.engines.base import fit_failed
-from pydaub.engines.worker import EVALUATE, FIT, TROUBLE
+from pydaub.engines.registry import EVALUATE, FIT, PRELOAD
+from pydaub.engines.worker import TROUBLE
 from pydaub.errors import FolderTrouble, ProtocolError, RefusedAllocation
 from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
 
-# The server imports these once, before it forks workers. A learner imports whatever else it needs in its worker.
-PRELOAD: Final = ("pydaub.engines.worker", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network")
-LAST: Final = "pydaub.engines.worker:warm_up"  # called once all libraries are imported
+LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all libraries with threads are imported
 
 
 class IsolatedEngine:
@@ -50,6 +49,7 @@ class IsolatedEngine:
         self._limits, self._full_size, self._peak = limits, task.data.full_size, task.metrics != "none"
         self._learners, self._reuse = dict(task.learners), task.reuse and task.cv is None
         self._in_jvm = {name for name, learner in task.learners.items() if runs_in_jvm(learner.estimator)}
+        self._needed = {name: packages(learner) for name, learner in task.learners.items()}
         self._bench = Workbench(Path(folder).resolve())
         try:
             self._ask_slots, self._slots = slots, slots()
@@ -61,6 +61,7 @@ class IsolatedEngine:
     def admit(self, name: str, learner: Learner) -> None:
         """Add a learner to the task."""
         self._learners[name] = learner
+        self._needed[name] = packages(learner)
         if runs_in_jvm(learner.estimator):
             self._in_jvm.add(name)
         if failure := self._bench.admit(name, learner):
@@ -106,7 +107,8 @@ class IsolatedEngine:
         limits = self._limits
         if allocation.limit is not None and allocation.limit < (limits.seconds or math.inf):
             limits = replace(limits, seconds=allocation.limit)
-        key = self._supervisor.begin(arguments, limits, reusable=allocation.learner in self._in_jvm)
+        reusable, needed = allocation.learner in self._in_jvm, self._needed[allocation.learner]
+        key = self._supervisor.begin(arguments, limits, reusable=reusable, preload=needed)
         self._running[key] = allocation
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
@@ -170,16 +172,21 @@ class ProcessEngine(IsolatedEngine):
 
     def __init__(self, task: Task, workers: int, folder: Path, limits: Limits = NO_LIMITS) -> None:
         count = from_one(workers, "workers")
-        super().__init__(task, folder, limits, Nursery(EVALUATE, preload(task)), lambda: count)
+        super().__init__(task, folder, limits, Nursery.taken(EVALUATE, PRELOAD), lambda: count)
 
 
 def preload(task: Task) -> list[str]:
-    """Return what the server should import, including the packages that the learners come from."""
-    parts = [part for learner in task.learners.values() for part in _parts(learner.estimator)]
-    modules = {type(part).__module__ for part in parts}
+    """Return what a server should import for all learners of a task."""
+    needed = {name: None for learner in task.learners.values() for name in packages(learner)}
+    return [*PRELOAD, *needed]
+
+
+def packages(learner: Learner) -> list[str]:
+    """Return what a server should import for a learner: the packages that its parts come from."""
+    modules = {type(part).__module__ for part in _parts(learner.estimator)}
     ours = {module for module in modules if module.startswith("pydaub.")}  # the WEKA adapter imports JPype
-    packages = {module.partition(".")[0] for module in modules - ours} - {"sklearn", "__main__", "builtins"}
-    return [*PRELOAD, *sorted(ours | packages), LAST]
+    others = {module.partition(".")[0] for module in modules - ours} - {"sklearn", "__main__", "builtins"}
+    return [*sorted(ours | others), LAST]
 
 
 def runs_in_jvm(estimator: Any) -> bool:  # noqa: ANN401  # of any class

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
-from pydaub.isolation.nursery import NO_LIMITS, Limits
+from pydaub.isolation.nursery import NO_LIMITS, Limits, Nursery
 from pydaub.isolation.proc import available_memory, cores
 from pydaub.records import from_one
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from pydaub.evaluation.evaluate import Task
 
 ENGINES: Final = ("serial", "processes", "ray")
+# What runs in worker processes, by its names, so that it can be started before anything heavy is imported here. The
+# server imports `PRELOAD` once, before it forks workers, and what a learner needs besides before its first worker.
+EVALUATE: Final = "pydaub.engines.worker:evaluate_at"
+FIT: Final = "pydaub.engines.worker:fit_at"
+PRELOAD: Final = (
+    *("pydaub.engines.worker", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network"),
+    "pydaub.engines.worker:warm_up",
+)
 MEMORY_SHARE: Final = 0.8  # of a machine's memory, for all evaluations on it together
 
 
@@ -89,6 +97,11 @@ class Where:
             return self
         memory = int(MEMORY_SHARE * available) // self.at_once
         return replace(self, limits=replace(self.limits, memory=memory))
+
+    def start_early(self) -> None:
+        """Start what evaluations need while this process still imports and reads, if the engine allows."""
+        if self.name == "processes":
+            Nursery.early(EVALUATE, PRELOAD)
 
     def connect(self) -> str | None:
         """Check that the engine can be used, before a run begins; return what users should know about it."""

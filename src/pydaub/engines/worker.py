@@ -21,9 +21,6 @@ from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
 from pydaub.learners import portfolio
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 
-# The functions below, by the names under which a `Nursery` finds them.
-EVALUATE: Final = f"{__name__}:evaluate_at"
-FIT: Final = f"{__name__}:fit_at"
 TROUBLE: Final = "trouble"  # key of an answer that is about the folder, not about the learner
 
 

@@ -164,6 +164,12 @@ def _rows_scored(task: Task, size: int) -> int | None:
     return rows if rows < task.data.valid_size else None
 
 
+def find_libraries() -> None:
+    """Look for libraries with threads again, because more of them were imported."""
+    thread_controller.cache_clear()
+    thread_controller()
+
+
 class _Measured(NamedTuple):
     """Scores on both samples, the metrics and parts of the score on the second one, and where the time went."""
 

@@ -6,6 +6,7 @@ the owner's memory, locks and open files, and the owner's `__main__` is never im
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
 import os
@@ -78,11 +79,11 @@ class Nursery:
 
     `function` is "module:name". A child calls it as function(**arguments); arguments and return value are plain JSON
     values (or an `Answer` with one). `preload` lists modules that the server imports once, and functions
-    ("module:name") that it also calls.
+    ("module:name") that it calls when it has done so.
     """
 
     def __init__(self, function: str, preload: Sequence[str] = ()) -> None:
-        self._setup = {"function": function, "preload": list(preload), "path": [*map(str, sys.path)]}
+        self._setup = self._setup_of(function, preload)
         self._running: dict[int, dict[str, Any]] = {}  # requests by key, to repeat them if the server dies
         self._repeated: set[int] = set()  # keys of requests that were repeated because the server died
         self._ready: deque[Ended] = deque()
@@ -102,11 +103,39 @@ class Nursery:
         theirs.close()
         self._send(self._setup)
 
-    def begin(self, arguments: Mapping[str, Any], limits: Limits = NO_LIMITS, *, reusable: bool = False) -> int:
+    @classmethod
+    def early(cls, function: str, preload: Sequence[str] = ()) -> None:
+        """Start a server now, which the next nursery with the same function takes over."""
+        _spare.append(cls(function, preload))
+        atexit.register(_spare[-1].close)  # if nobody takes it
+
+    @classmethod
+    def taken(cls, function: str, preload: Sequence[str] = ()) -> Nursery:
+        """Return the nursery that was started early, if it is the same; otherwise a new one."""
+        while _spare:
+            spare = _spare.pop()
+            atexit.unregister(spare.close)
+            if spare._setup == cls._setup_of(function, preload):  # noqa: SLF001  # its own class
+                return spare
+            spare.close()
+        return cls(function, preload)
+
+    @staticmethod
+    def _setup_of(function: str, preload: Sequence[str]) -> dict[str, Any]:
+        return {"function": function, "preload": list(preload), "path": [*map(str, sys.path)]}
+
+    def begin(
+        self,
+        arguments: Mapping[str, Any],
+        limits: Limits = NO_LIMITS,
+        *,
+        reusable: bool = False,
+        preload: Sequence[str] = (),
+    ) -> int:
         """Start a call in a child process and return its key.
 
-        With `reusable`, the call may run in the child of an earlier reusable call, and later ones may run in its
-        child.
+        `preload` is what the server should import before, if it has not yet. With `reusable`, the call may run in the
+        child of an earlier reusable call, and later ones may run in its child.
         """
         self._keys += 1
         request = {
@@ -115,6 +144,7 @@ class Nursery:
             "seconds": None if limits.seconds is None else float(limits.seconds),
             "memory": None if limits.memory is None else int(limits.memory),
             "reusable": reusable,
+            "preload": list(preload),
         }
         self._running[self._keys] = request
         self._send(request)
@@ -175,6 +205,9 @@ class Nursery:
             self._process.kill()
             self._process.wait()
         _kill_session(self._process.pid)
+
+
+_spare: list[Nursery] = []  # started early and not taken yet
 
 
 def _kill_session(leader: int) -> None:

@@ -33,7 +33,7 @@ from pydaub.isolation import proc
 from pydaub.isolation.child import live, mentions_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 POLL_SECONDS: Final = 0.1  # how often memory is checked; within 100 ms a child overshoots its limit by a few percent
 LONGEST_WAIT: Final = 3600.0  # seconds; `select` overflows with timeouts of several weeks
@@ -119,11 +119,15 @@ class _Server:
         self._children: dict[int, _Child] = {}  # by pid
         self._selector = selectors.DefaultSelector()
         self._function: Callable[..., Any] = print
+        self._loaded: set[str] = set()
 
     def serve(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         proc.prctl(proc.PR_SET_CHILD_SUBREAPER, 1)  # inherit the orphans of children that exit, to kill them
-        self._function = _prepared(self._received())
+        setup = self._received()
+        sys.path[:] = setup["path"]
+        self._load(setup["preload"])
+        self._function = resolve_name(setup["function"])
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from now on it must kill its children before it exits
         woken, wake = socket.socketpair()
         for end in (woken, wake):
@@ -194,7 +198,22 @@ class _Server:
                     return
         self._fork(request)
 
+    def _load(self, names: Sequence[str]) -> None:
+        """Import modules that are not loaded yet; if there were any, call the functions among the names."""
+        modules = {name for name in names if ":" not in name}
+        if modules <= self._loaded:
+            return
+        for name in names:
+            if ":" in name or name not in self._loaded:
+                with suppress(Exception):  # a call that needs it raises the same error, and that is reported
+                    if callable(named := resolve_name(name)):
+                        named()
+        self._loaded |= modules
+        gc.collect()
+        gc.freeze()  # garbage collection in a child must not write to pages that it shares with the server
+
     def _fork(self, request: dict[str, Any]) -> None:
+        self._load(request["preload"])
         result, result_end = os.pipe()
         output, output_end = os.pipe()
         requests_end, requests = os.pipe()
@@ -283,19 +302,6 @@ def _sent(child: _Child, request: Mapping[str, Any]) -> bool:
         while content:
             content = content[os.write(child.requests, content) :]
     return not content
-
-
-def _prepared(setup: Mapping[str, Any]) -> Callable[..., Any]:
-    """Import what calls need and return the function to call."""
-    sys.path[:] = setup["path"]
-    for name in setup["preload"]:
-        with suppress(Exception):  # a call that needs it raises the same error, and that is reported
-            if callable(named := resolve_name(name)):
-                named()
-    function: Callable[..., Any] = resolve_name(setup["function"])
-    gc.collect()
-    gc.freeze()  # garbage collection in a child must not write to pages that it shares with the server
-    return function
 
 
 def _ended(child: _Child, status: int) -> dict[str, Any]:

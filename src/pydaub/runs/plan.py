@@ -186,7 +186,7 @@ def _described(thing: Any) -> str:
     if isinstance(thing, str | int | None):
         return str(thing)
     parameters = parameters_of(thing)
-    told = f"{thing!r} {parameters!r}"  # not `repr` alone: scikit-learn shortens it
+    told = f"{_named(thing)} {_named(parameters)}"
     for part in (thing, *parameters.values()):
         code = getattr(part, "__code__", None)
         told += "" if code is None else f" {code.co_code.hex()} {code.co_consts!r}"
@@ -195,6 +195,17 @@ def _described(thing: Any) -> str:
             with suppress(OSError, TypeError):  # typed in, or built in
                 told += inspect.getsource(type(part))
     return re.sub(r" at 0x[0-9a-f]+", "", told)
+
+
+def _named(value: Any) -> str:
+    """Return text for a value, with the class alone for estimators: scikit-learn's `repr` is slow and shortens."""
+    if hasattr(value, "get_params") and not inspect.isclass(value):
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_named, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {_named(each)}' for key, each in value.items())}}}"
+    return repr(value)
 
 
 def versions() -> dict[str, str]:

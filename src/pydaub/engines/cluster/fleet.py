@@ -27,7 +27,7 @@ from pydaub.isolation.nursery import Ended
 from pydaub.records import Allocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydaub.isolation.nursery import Limits
 
@@ -137,7 +137,14 @@ class Fleet:
     def _nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
 
-    def begin(self, arguments: Mapping[str, Any], limits: Limits, *, reusable: bool = False) -> int:
+    def begin(
+        self,
+        arguments: Mapping[str, Any],
+        limits: Limits,
+        *,
+        reusable: bool = False,
+        preload: Sequence[str] = (),  # noqa: ARG002  # the servers of the nodes have imported it already
+    ) -> int:
         """Send an evaluation to the cluster and return its key."""
         self._keys += 1
         self._send(_Sent(self._keys, dict(arguments), replace(limits, memory=self._memory), reusable))

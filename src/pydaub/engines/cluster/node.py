@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.engines.worker import EVALUATE
+from pydaub.engines.registry import EVALUATE
 from pydaub.errors import InputError
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Limits, Nursery
