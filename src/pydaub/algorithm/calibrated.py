@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-OVERTAKES_AFTER_ONE: Final = (0.649, 0.848, 0.492, 0.587, 0.0, 0.256)
-OVERTAKES_AFTER_MORE: Final = (0.852, 0.614, 0.396, 0.535, 0.249, 0.242)
-MORE_ROWS: Final = (0.769, 0.594, 1.24, 0.799, 1.28)
+OVERTAKES_AFTER_ONE: Final = (0.274, 0.893, 0.401, 0.871, 0.0, 0.299)
+OVERTAKES_AFTER_MORE: Final = (0.912, 0.59, 0.413, 0.547, 0.266, 0.247)
+MORE_ROWS: Final = (0.769, 0.596, 1.24, 0.789, 1.28)
