@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,6 +34,11 @@ def until(path: str) -> int:
     while not Path(path).exists():
         time.sleep(0.01)
     return os.getpid()
+
+
+def told_by(module: str) -> Any:
+    """Return what `tell` of a module returns."""
+    return import_module(module).tell()
 
 
 def getpid() -> int:

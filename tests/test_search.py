@@ -635,7 +635,7 @@ def test_it_tells_what_it_does_if_asked(capsys: pytest.CaptureFixture[str]) -> N
     search([("failing", Failing()), *LEARNERS], verbose=1).fit(*IRIS)
     told = capsys.readouterr()
     assert not told.out
-    assert re.search(r"bayes with 32 rows: training [01]\.\d+, validation 0\.", told.err)
+    assert re.search(r"bayes with 32 rows: validation 0\.", told.err)
     assert "failing with 32 rows failed: error (RuntimeError" in told.err
     search().fit(*IRIS)
     assert not capsys.readouterr().err

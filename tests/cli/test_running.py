@@ -97,7 +97,7 @@ def test_progress_off_a_terminal_is_plain_lines(finished: Finished) -> None:
     err = finished.done.err
     assert "\x1b" not in err
     assert "Classification with 2 classes: 420 rows to train, 180 to validate.\n" in err
-    lines = [line for line in err.splitlines() if " rows: training " in line]
+    lines = [line for line in err.splitlines() if " rows: validation " in line]
     assert len(lines) == evaluated(finished.folder)
 
 

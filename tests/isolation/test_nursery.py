@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from faults import ENOUGH, alive, pids, wait_until
 from pydaub import InputError
-from pydaub.isolation.nursery import ENVIRONMENT, Ended, Limits, Nursery
+from pydaub.isolation.nursery import ENVIRONMENT, Ended, Limits, Nursery, _spare
 
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 
@@ -190,6 +191,46 @@ def test_the_server_imports_once_what_calls_need(tmp_path: Path, monkeypatch: py
     (server, first), (again, second) = answers
     assert server == again
     assert len({server, first, second}) == 3
+
+
+def test_the_server_imports_what_a_call_needs_before_the_first_that_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "later.py").write_text(
+        "import os\nhere = [os.getpid()]\ndef ready(): here.append('ready')\ndef tell(): return [*here, os.getpid()]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with closing(Nursery("faults:call")) as nursery:
+        answers = []
+        for _ in range(2):
+            nursery.begin({"what": "told_by", "module": "later"}, preload=["later", "later:ready"])
+            answers.append(ended(nursery).value)
+    (server, ready, first), (again, _, second) = answers
+    assert ready == "ready"
+    assert server == again
+    assert len({server, first, second}) == 3
+
+
+def test_a_server_that_was_started_early_is_taken_by_the_nursery_it_was_meant_for() -> None:
+    with Nursery.early("faults:call"):
+        early = _spare[0]
+        with closing(Nursery.taken("faults:call")) as taken:
+            assert taken is early
+            taken.begin({"what": "echo", "value": 5})
+            assert ended(taken).value == 5
+        with closing(Nursery.taken("faults:call")) as another:
+            assert another is not early
+
+
+@pytest.mark.parametrize("function", ["faults:echo", None])
+def test_a_server_that_was_started_early_in_vain_is_ended(function: str | None) -> None:
+    with Nursery.early("faults:call"):
+        process = _spare[0]._process
+        if function:
+            Nursery.taken(function).close()
+            assert process.returncode is not None
+    assert process.returncode is not None
+    assert not _spare
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e300, "5", []])

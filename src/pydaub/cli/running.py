@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
@@ -25,17 +22,6 @@ WITHOUT: Final = {
 }
 
 
-@contextmanager
-def _quickly(options: Options, folder: Path) -> Iterator[None]:
-    """Start the workers' server while this process imports, and import without collecting garbage in between."""
-    options.where(folder).start_early()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 @app.command()
 @grouped()
 def run(
@@ -51,18 +37,20 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder of the run.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
 ) -> None:
     """Find the best learner for a file."""
-    with _quickly(options, Path()):
+    with options.where(Path()).started_early():
         from pydaub.cli.session import start
-    start(asked.request(data), out, options)
+
+        start(asked.request(data), out, options)
 
 
 @app.command()
 @grouped()
 def resume(folder: Folder, *, options: Options, weka_jar: WekaJar = None) -> None:
     """Continue a run that was stopped, interrupted or killed."""
-    with _quickly(options, folder):
+    with options.where(folder).started_early():
         from pydaub.cli.session import resume as continue_run
-    continue_run(folder, options, weka_jar)
+
+        continue_run(folder, options, weka_jar)
 
 
 @app.command()
@@ -78,13 +66,13 @@ def demo(
 ) -> None:
     """Run the paper's parity problem on the default portfolio."""
     options = Options(jobs=jobs, dashboard=dashboard, quiet=quiet)
-    with _quickly(options, Path()):
+    with options.where(Path()).started_early():
         from pydaub.cli.session import start
-    from pydaub.data.formats.synthetic import PAPER_ROWS
+        from pydaub.data.formats.synthetic import PAPER_ROWS
 
-    asked = Asked(fraction=0.5)  # half of the rows train, half validate
-    data = f"parity:{PAPER_ROWS if full else DEMO_ROWS}"
-    start(asked.request(data), out, options)
+        asked = Asked(fraction=0.5)  # half of the rows train, half validate
+        data = f"parity:{PAPER_ROWS if full else DEMO_ROWS}"
+        start(asked.request(data), out, options)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -16,6 +16,7 @@ from pydaub.records import from_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from pydaub.engines.base import TaskEngine
     from pydaub.evaluation.evaluate import Task
@@ -98,10 +99,9 @@ class Where:
         memory = int(MEMORY_SHARE * available) // self.at_once
         return replace(self, limits=replace(self.limits, memory=memory))
 
-    def start_early(self) -> None:
+    def started_early(self) -> AbstractContextManager[None]:
         """Start what evaluations need while this process still imports and reads, if the engine allows."""
-        if self.name == "processes":
-            Nursery.early(EVALUATE, PRELOAD)
+        return Nursery.early(EVALUATE, PRELOAD) if self.name == "processes" else nullcontext()
 
     def connect(self) -> str | None:
         """Check that the engine can be used, before a run begins; return what users should know about it."""

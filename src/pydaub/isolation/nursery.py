@@ -6,7 +6,6 @@ the owner's memory, locks and open files, and the owner's `__main__` is never im
 
 from __future__ import annotations
 
-import atexit
 import json
 import math
 import os
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from pathlib import Path
@@ -25,7 +24,7 @@ from pydaub.errors import InputError
 from pydaub.isolation.server import LONGEST_WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 MOST: Final = 1e18  # seconds or bytes; the system cannot represent larger limits
 # Libraries read these when they are loaded. A call that may use more threads raises the number with threadpoolctl.
@@ -104,17 +103,21 @@ class Nursery:
         self._send(self._setup)
 
     @classmethod
-    def early(cls, function: str, preload: Sequence[str] = ()) -> None:
-        """Start a server now, which the next nursery with the same function takes over."""
+    @contextmanager
+    def early(cls, function: str, preload: Sequence[str] = ()) -> Iterator[None]:
+        """Start a server now, which a nursery with the same function takes over; end it if none has done so."""
         _spare.append(cls(function, preload))
-        atexit.register(_spare[-1].close)  # if nobody takes it
+        try:
+            yield
+        finally:
+            while _spare:
+                _spare.pop().close()
 
     @classmethod
     def taken(cls, function: str, preload: Sequence[str] = ()) -> Nursery:
         """Return the nursery that was started early, if it is the same; otherwise a new one."""
         while _spare:
             spare = _spare.pop()
-            atexit.unregister(spare.close)
             if spare._setup == cls._setup_of(function, preload):  # noqa: SLF001  # its own class
                 return spare
             spare.close()

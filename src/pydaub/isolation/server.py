@@ -199,16 +199,15 @@ class _Server:
         self._fork(request)
 
     def _load(self, names: Sequence[str]) -> None:
-        """Import modules that are not loaded yet; if there were any, call the functions among the names."""
-        modules = {name for name in names if ":" not in name}
-        if modules <= self._loaded:
+        """Import modules that are not loaded yet; if any name is new, call all functions among the names."""
+        if self._loaded.issuperset(names):
             return
         for name in names:
             if ":" in name or name not in self._loaded:
                 with suppress(Exception):  # a call that needs it raises the same error, and that is reported
                     if callable(named := resolve_name(name)):
                         named()
-        self._loaded |= modules
+        self._loaded.update(names)
         gc.collect()
         gc.freeze()  # garbage collection in a child must not write to pages that it shares with the server
 
