@@ -225,7 +225,7 @@ def test_a_server_that_was_started_early_is_taken_by_the_nursery_it_was_meant_fo
 @pytest.mark.parametrize("function", ["faults:echo", None])
 def test_a_server_that_was_started_early_in_vain_is_ended(function: str | None) -> None:
     with Nursery.early("faults:call"):
-        process = _spare[0]._process
+        process = _spare[0]._process  # noqa: SLF001  # to see that it has ended
         if function:
             Nursery.taken(function).close()
             assert process.returncode is not None

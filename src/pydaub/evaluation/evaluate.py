@@ -200,7 +200,8 @@ def _measured(  # noqa: PLR0913, PLR0917  # a fold has a number besides
     if steps is None or memory is None:
         encoded, fit = None, _fit_parameters(estimator, train)
     else:
-        key = key_of(steps, allocation.size, len(valid.y), fold)
+        folds = None if fold is None else (fold, is_classifier(estimator))  # folds of classifiers are stratified
+        key = key_of(steps, allocation.size, len(valid.y), folds)
         encoded = memory.encoded(key, partial(encode, steps, train, valid))
         estimator.steps[:-1] = encoded.steps
         fit = _fit_parameters(estimator.steps[-1][1], train)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -160,12 +160,12 @@ class Workbench:
         alone = folder.with_suffix(".alone")  # says that the rows are not kept
         if (found := _encoded(folder)) or alone.exists():
             return found or make()
-        try:
-            lock = folder.with_suffix(".lock").open("w")
-        except OSError:
-            return make()
-        with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with ExitStack() as stack:
+            try:
+                lock = stack.enter_context(folder.with_suffix(".lock").open("w"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            except OSError:  # for example, on a file system without locks
+                return make()
             if (found := _encoded(folder)) or alone.exists():
                 return found or make()
             made = make()
