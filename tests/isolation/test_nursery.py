@@ -222,6 +222,16 @@ def test_a_server_that_was_started_early_is_taken_by_the_nursery_it_was_meant_fo
             assert another is not early
 
 
+def test_a_server_that_was_started_early_is_not_taken_where_our_variables_have_changed_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Nursery.early("faults:call"):
+        early = _spare[0]
+        monkeypatch.setenv("PYDAUB_WEKA_JAR", "another.jar")
+        with closing(Nursery.taken("faults:call")) as taken:
+            assert taken is not early
+
+
 @pytest.mark.parametrize("function", ["faults:echo", None])
 def test_a_server_that_was_started_early_in_vain_is_ended(function: str | None) -> None:
     with Nursery.early("faults:call"):

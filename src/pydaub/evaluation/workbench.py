@@ -71,8 +71,8 @@ class Workbench:
     def lay_out(self, task: Task) -> dict[str, Failure]:
         """Write everything that workers need; return the learners that cannot be pickled, and why."""
         with self._needed("written"):
-            self.make_folders()
             self.clear_encoded()
+            self.make_folders()
             for part in PARTS:
                 for partial in (self.folder / part).glob(".*"):  # left by a worker that was killed while writing
                     partial.unlink()
@@ -191,14 +191,8 @@ class Workbench:
         return True
 
     def clear_encoded(self) -> None:
-        """Delete all encoded rows."""
-        folder = self.folder / "encoded"
-        for each in folder.iterdir() if folder.is_dir() else ():
-            if each.is_dir():
-                shutil.rmtree(each, ignore_errors=True)
-            else:
-                with suppress(OSError):
-                    each.unlink()
+        """Delete all encoded rows and their folder."""
+        shutil.rmtree(self.folder / "encoded", ignore_errors=True)
 
     def shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
         """Keep a fitted learner. One that cannot be pickled is not kept, and is refitted if it is selected."""

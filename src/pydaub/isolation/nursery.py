@@ -26,6 +26,7 @@ from pydaub.isolation.server import LONGEST_WAIT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+OWN: Final = "PYDAUB_"  # environment variables that begin so are ours
 MOST: Final = 1e18  # seconds or bytes; the system cannot represent larger limits
 # Libraries read these when they are loaded. A call that may use more threads raises the number with threadpoolctl.
 ENVIRONMENT: Final = {
@@ -125,7 +126,8 @@ class Nursery:
 
     @staticmethod
     def _setup_of(function: str, preload: Sequence[str]) -> dict[str, Any]:
-        return {"function": function, "preload": list(preload), "path": [*map(str, sys.path)]}
+        ours = {name: value for name, value in os.environ.items() if name.startswith(OWN)}  # children read them
+        return {"function": function, "preload": list(preload), "path": [*map(str, sys.path)], "environment": ours}
 
     def begin(
         self,

@@ -460,7 +460,7 @@ def test_a_learner_that_needs_all_rows_in_memory_fails_and_a_streaming_one_wins(
     assert call("prepare", path, "--target", "label", "--out", out, "--memory", "4GB").code == 0
     done = call(
         "run", out, "--learners", f"{tmp_path / 'own.py'},stream-naive-bayes", "--learner-memory", "200MB",
-        "--out", tmp_path / "run", "--jobs", 1,
+        "--strategy", "full", "--out", tmp_path / "run", "--jobs", 1,
     )  # fmt: skip
     assert done.code == 0, done.err
     assert re.search(r"Failed: 1 x memory \(.+\): copies", done.out)
