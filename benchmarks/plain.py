@@ -219,7 +219,7 @@ def _halved(task: Task) -> tuple[float, float]:
     began = time.perf_counter()
     name = halved(task, "exhaust", 1)
     seconds = time.perf_counter() - began
-    return seconds, trained(task.learners[name], task.data, math.inf).score or math.nan
+    return seconds, trained(task.learners[name], task.data, 3600.0).score or math.nan
 
 
 def _lazy(data: Prepared) -> tuple[float, float]:
