@@ -227,9 +227,9 @@ class FrameRows(Rows):
 FORMS: Final[Mapping[Form, type[Rows]]] = {kind.form: kind for kind in (MatrixRows, SparseRows, FrameRows)}
 
 
-def mapped(stem: Path | str) -> Array:
-    """Memory-map a saved array, read-only."""
-    return np.asarray(np.load(f"{stem}.npy", mmap_mode="r"))
+def mapped(stem: Path | str, *, writable: bool = False) -> Array:
+    """Memory-map a saved array, read-only or such that what is written to it does not reach the file."""
+    return np.asarray(np.load(f"{stem}.npy", mmap_mode="c" if writable else "r"))
 
 
 def _csr(data: Array, indices: Array, indptr: Array, features: int) -> sparse.csr_matrix:

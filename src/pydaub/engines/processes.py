@@ -47,9 +47,12 @@ class IsolatedEngine:
         self._running: dict[int, Allocation] = {}
         self._failed: list[tuple[Allocation, Outcome]] = []  # without having been sent to a worker
         self._limits, self._full_size, self._peak = limits, task.data.full_size, task.metrics != "none"
-        self._learners, self._reuse = dict(task.learners), task.reuse and task.cv is None
-        self._in_jvm = {name for name, learner in task.learners.items() if runs_in_jvm(learner.estimator)}
-        self._needed = {name: packages(learner) for name, learner in task.learners.items()}
+        self._reuse = task.reuse and task.cv is None
+        self._learners: dict[str, Learner] = {}
+        self._in_jvm: set[str] = set()
+        self._needed: dict[str, list[str]] = {}  # what the server should import for each learner
+        for name, learner in task.learners.items():
+            self._know(name, learner)
         self._bench = Workbench(Path(folder).resolve())
         try:
             self._ask_slots, self._slots = slots, slots()
@@ -60,12 +63,14 @@ class IsolatedEngine:
 
     def admit(self, name: str, learner: Learner) -> None:
         """Add a learner to the task."""
-        self._learners[name] = learner
-        self._needed[name] = packages(learner)
-        if runs_in_jvm(learner.estimator):
-            self._in_jvm.add(name)
+        self._know(name, learner)
         if failure := self._bench.admit(name, learner):
             self._unpicklable[name] = failure
+
+    def _know(self, name: str, learner: Learner) -> None:
+        self._learners[name], self._needed[name] = learner, packages(learner)
+        if runs_in_jvm(learner.estimator):
+            self._in_jvm.add(name)
 
     @property
     def free(self) -> int:

@@ -16,15 +16,15 @@ import joblib
 import numpy as np
 from scipy import sparse
 
+from pydaub.data.rows import CSR, MatrixRows, SparseRows, mapped
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from sklearn.pipeline import Pipeline
 
     from pydaub.data import Sample
 
-CSR: Final = ("data", "indices", "indptr")
 MOST_BYTES: Final = 1 << 30  # of all encoded rows that a folder keeps at a time
 MOST_MEMORY: Final = 1 << 27  # the same where they are kept in memory
 
@@ -65,18 +65,16 @@ def _bytes(rows: Any) -> int | None:
     return None
 
 
-def arrays(rows: Rows, side: str) -> Mapping[str, Any]:
-    """Return the arrays that rows consist of, by the names of their files."""
-    if isinstance(rows, np.ndarray):
-        return {side: rows}
-    return {f"{side}.{part}": getattr(rows, part) for part in CSR}
+def write(rows: Rows, stem: Path) -> None:
+    """Write rows to files whose names begin with `stem`."""
+    (MatrixRows if isinstance(rows, np.ndarray) else SparseRows)(rows).write(stem)
 
 
-def mapped(folder: Path, side: str, features: int) -> Rows:
-    """Memory-map rows. What a learner writes to them is its own and does not reach the file."""
-    if (whole := folder / f"{side}.npy").exists():
-        return np.asarray(np.load(whole, mmap_mode="c"))
-    data, indices, indptr = (np.asarray(np.load(folder / f"{side}.{part}.npy", mmap_mode="c")) for part in CSR)
+def read(stem: Path, features: int) -> Rows:
+    """Memory-map what `write` wrote. What a learner writes to the rows is its own and does not reach the files."""
+    if stem.with_suffix(".npy").exists():
+        return mapped(stem, writable=True)
+    data, indices, indptr = (mapped(f"{stem}.{part}", writable=True) for part in CSR)
     return sparse.csr_matrix((data, indices, indptr), (len(indptr) - 1, features), copy=False)
 
 

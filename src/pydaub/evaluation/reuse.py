@@ -83,9 +83,12 @@ def fit_again(estimator: Any, sample: Sample, memory: Memory, allocation: Alloca
         estimator = _added_up(estimator, sample, learned, rows)
         memory.keep(allocation, estimator)
         return estimator
-    before_it = estimator[:-1] if estimator is not last and len(estimator) > 1 and encoded is None else None
-    X = sample.X if encoded is None else encoded
-    X = X if before_it is None else before_it.fit_transform(X, sample.y)
+    if encoded is not None:
+        X = encoded
+    elif estimator is not last and len(estimator) > 1:
+        X = estimator[:-1].fit_transform(sample.X, sample.y)
+    else:
+        X = sample.X
     _fit_from(last, X, sample.y, learned)
     finished = np.max(getattr(last, "n_iter_", 0)) < last.max_iter
     if finished:  # else the next size would start from an unfinished solution

@@ -28,12 +28,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import cloudpickle
-import numpy as np
 
 from pydaub.data import Prepared
 from pydaub.data.prepared import write_whole
 from pydaub.errors import FolderTrouble, InputError, one_line
-from pydaub.evaluation.encoded import Encoded, arrays, make_room, mapped, touch
+from pydaub.evaluation.encoded import Encoded, make_room, read, touch, write
 from pydaub.records import Allocation, Failure
 
 if TYPE_CHECKING:
@@ -181,9 +180,8 @@ class Workbench:
         partial = folder.with_name(f".{folder.name}.{os.getpid()}")
         try:
             partial.mkdir()
-            for side in ("train", "valid"):
-                for name, values in arrays(getattr(made, side), side).items():
-                    np.save(partial / f"{name}.npy", values)
+            write(made.train, partial / "train")
+            write(made.valid, partial / "valid")
             _write(partial / "steps.pkl", cloudpickle.dumps((made.steps, made.train.shape[1])))
             partial.rename(folder)
         finally:
@@ -272,7 +270,7 @@ def _encoded(folder: Path) -> Encoded | None:
     with suppress(OSError, ValueError, _Damaged):
         steps, features = cloudpickle.loads(_read(folder / "steps.pkl"))
         touch(folder)
-        return Encoded(steps, mapped(folder, "train", features), mapped(folder, "valid", features))
+        return Encoded(steps, read(folder / "train", features), read(folder / "valid", features))
     return None
 
 

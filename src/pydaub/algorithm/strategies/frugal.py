@@ -29,8 +29,8 @@ COSTS: Final = Parameter(
     "Times by which it decides: measured in this run, or declared ones, so that two runs decide alike.",
     ("measured", "declared"),
 )
-# An evaluation is ended when it takes longer than this many times its forecast, and so many seconds. From then on it is
-# expected to take as many times as long as it did.
+# An evaluation is ended when it takes longer than `OVERRUN` times its forecast plus `GRACE` seconds. Its next forecast
+# is then at least `OVERRUN` times the time that it took.
 OVERRUN, GRACE = 4.0, 1.0
 USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds a row, and their growth
 # Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
@@ -40,7 +40,7 @@ LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the err
 PARTS, LEAST_ROWS = 128, 400  # the first size is N / PARTS, but at least LEAST_ROWS
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
-NEAR, ENOUGH_ROWS = 3.6, 4_000  # so large a share of all rows is left out, where the size before it has enough of them
+NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
 HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
 UNKNOWN_SCORES: Final = Scores()
