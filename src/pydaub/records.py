@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 FEW, MANY_DIGITS, LONGEST = 1e-3, 1e4, 1e15  # from where on a score is written differently
 LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
-COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "add")
+COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "retry", "add")
 VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
 VALIDATION_ROWS: Final = 100_000  # at most, of data larger than memory: a score is then precise to a third of a percent
 OPTIONAL: Final = ("fitting", "scoring", "scored")  # fields of a measurement that may be unknown

@@ -15,6 +15,7 @@ from pydaub import (
     Allocation,
     Daub,
     Failure,
+    Frugal,
     Full,
     InputError,
     Journal,
@@ -111,6 +112,65 @@ def test_a_boosted_learner_that_no_other_can_reach_is_selected() -> None:
     assert strategy.winner is None, "the other one has not been looked at"
     assert len(told(strategy, curves, 9)) == 3
     assert strategy.winner == "good"
+
+
+def failing(name: str, size: int) -> Table:
+    """Return the curves, in which a learner fails from a size on."""
+    failed = Failure("timeout", "too slow", 1.0)
+    return Table(
+        {
+            each: failed if each.learner == name and each.size >= size else outcome
+            for each, outcome in CURVES.outcomes.items()
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", [Daub, Frugal])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_retried_learner_goes_on_from_the_size_that_it_failed_at(kind: type[Daub | Frugal], size: int) -> None:
+    strategy = kind(CURVES.learners, SCHEDULE)
+    told(strategy, failing("good", size), 99)
+    assert strategy.winner == "fair"
+    assert "good" in strategy.failures
+    with pytest.raises(InputError, match="must be given a learner that failed, got 'poor'"):
+        strategy.retry("poor")
+    strategy.retry("good")
+    asked = told(strategy, CURVES, 99)
+    failed_at = next(each for each in strategy.schedule.sizes if each >= size)
+    assert asked[0] == Allocation("good", failed_at)
+    assert strategy.winner == "good"
+    assert not strategy.failures
+
+
+@pytest.mark.parametrize("kind", [Daub, Frugal])
+def test_a_resumed_run_may_retry_what_failed(kind: type[Daub | Frugal], tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+
+    def once(curves: Table, *, retry: bool = False) -> Result:
+        strategy = kind(CURVES.learners, SCHEDULE)
+        with Journal(path, strategy.settings) as journal:
+            return run(strategy, TableEngine(curves, 2), journal, retry=retry)
+
+    assert once(failing("good", 40)).selected == "fair"
+    assert once(CURVES).selected == "fair", "a failure stays one, unless it is retried"
+    again = once(CURVES, retry=True)
+    assert again.selected == "good"
+    assert not again.failures
+    account = Account.of(read(path))
+    assert account.state == "finished"
+    assert account.result.steps == again.steps
+
+
+def test_a_run_in_which_all_failed_may_be_retried(tmp_path: Path) -> None:
+    path, strategy = tmp_path / "journal.jsonl", Daub(CURVES.learners, SCHEDULE)
+    nothing = Table({each: Failure("memory", "too much") for each in CURVES.outcomes})
+    with Journal(path, strategy.settings) as journal, pytest.raises(AllLearnersFailed):
+        run(strategy, TableEngine(nothing, 2), journal)
+    with Journal(path, strategy.settings) as journal:
+        assert run(Daub(CURVES.learners, SCHEDULE), TableEngine(CURVES, 2), journal, retry=True).selected == "good"
+    account = Account.of(read(path))
+    assert account.state == "finished"
+    assert account.selected == "good"
 
 
 def test_a_dropped_learner_is_never_selected() -> None:

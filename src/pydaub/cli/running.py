@@ -45,12 +45,20 @@ def run(
 
 @app.command()
 @grouped()
-def resume(folder: Folder, *, options: Options, weka_jar: WekaJar = None) -> None:
+def resume(
+    folder: Folder,
+    *,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Give learners that failed another chance, with the limits given now.")
+    ] = False,
+    options: Options,
+    weka_jar: WekaJar = None,
+) -> None:
     """Continue a run that was stopped, interrupted or killed."""
     with options.where(folder).started_early():
         from pydaub.cli.session import resume as continue_run
 
-        continue_run(folder, options, weka_jar)
+        continue_run(folder, options, weka_jar, retry=retry)
 
 
 @app.command()

@@ -53,13 +53,13 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     carry_out(RunFolder.create(out, request, data.schema), planned, options)
 
 
-def resume(path: Path, options: Options, weka_jar: str | None = None) -> None:
-    """Continue a run. WEKA's jar may have moved."""
+def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: bool = False) -> None:
+    """Continue a run. WEKA's jar may have moved. With `retry`, learners that failed get another chance."""
     folder = RunFolder(path)
     use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
     _check_weka(folder)
     _begin(folder.request, options)
-    carry_out(folder, _planned(folder.request, folder.data(), options), options)
+    carry_out(folder, _planned(folder.request, folder.data(), options), options, retry=retry)
 
 
 def _check_weka(folder: RunFolder) -> None:
@@ -72,7 +72,7 @@ def _check_weka(folder: RunFolder) -> None:
         )
 
 
-def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
+def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool = False) -> None:
     """Carry a plan out, show its progress, and print what came of it."""
     announced = open_page(folder.path) if options.dashboard else None
     try:
@@ -83,6 +83,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options) -> None:
                 time_limit=options.seconds,
                 watch=display.take,
                 refit=folder.request.refit,
+                retry=retry,
             )
     except (AllLearnersFailed, NothingMeasured) as error:
         if options.as_json:

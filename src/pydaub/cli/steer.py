@@ -25,6 +25,7 @@ DONE: Final = {
     "drop": "Dropped {learner}. `pydaub steer {run} restore {learner}` brings it back.",
     "restore": "Restored {learner}.",
     "boost": "Boosted {learner}: its next size comes before all others.",
+    "retry": "{learner} gets another chance.",
     "add": "Added {learner}; it starts with the first size.",
 }
 
@@ -33,9 +34,9 @@ DONE: Final = {
 def steer(
     folder: Annotated[Path, typer.Argument(help="Folder of a run that is going on.")],
     command: Annotated[Command, typer.Argument(help="What the run should do.")],
-    learner: Annotated[str | None, typer.Argument(help="The learner to drop, restore, boost or add.")] = None,
+    learner: Annotated[str | None, typer.Argument(help="The learner to drop, restore, boost, retry or add.")] = None,
 ) -> None:
-    """Pause, resume or stop a run that is going on; drop, restore, boost or add a learner.
+    """Pause, resume or stop a run that is going on; drop, restore, boost, retry or add a learner.
 
     The run answers that it has carried out the command, or why it cannot. Dropping a learner also stops its training.
     Commands are journalled, so a run that is killed and resumed keeps them; only a pause ends with the process.

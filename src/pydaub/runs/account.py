@@ -41,6 +41,7 @@ STEERED: Final = {
     "drop": "{learner} was dropped by hand.",
     "restore": "{learner} was restored by hand.",
     "boost": "{learner} was boosted by hand: its next size comes before all others.",
+    "retry": "{learner} gets another chance.",
     "add": "{learner} was added by hand.",
 }
 
@@ -155,12 +156,20 @@ class Account:
                     f" {self.strategy.settings['strategy']!r}. Pausing and stopping the run always work."
                 )
             getattr(self.strategy, command)(learner)
+        if command == "retry":
+            self._forget_failures(learner)
         self._tick(event.clock)
         self.paused = command == "pause" or (self.paused and command != "resume")
         self._log(STEERED[command].format(learner=learner), learner)
         if command == "drop":
             for allocation in [each for each in self.running if each.learner == learner]:
                 del self.running[allocation]
+
+    def _forget_failures(self, learner: str | None) -> None:
+        """Forget guesses of a learner that failed."""
+        for allocation in [each for each in self.ahead if each.learner == learner]:
+            if isinstance(self.ahead[allocation], Failure):
+                del self.ahead[allocation]
 
     def take(self, event: Event) -> None:
         """Take in an event; raises JournalMismatch where the strategy would not have done that."""

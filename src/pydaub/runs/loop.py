@@ -56,6 +56,7 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
     time_limit: float | None = None,
     watch: Watch | None = None,
     steering: Steering | None = None,
+    retry: bool = False,
 ) -> Result:
     """Run the strategy on this engine until its winner is known.
 
@@ -79,13 +80,17 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
         Called with every event, once it has been journalled, and with the account of the run.
     steering
         Where a person's commands come from.
+    retry
+        Whether learners that failed before the run was resumed get another chance.
 
     Raises
     ------
     AllLearnersFailed, NothingMeasured
         Their `result` holds what was done until then.
     """
-    loop = Loop(strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering)
+    loop = Loop(
+        strategy, engine, journal, known=known, time_limit=time_limit, watch=watch, steering=steering, retry=retry
+    )
     return loop.run().result
 
 
@@ -115,6 +120,7 @@ class Loop:
         time_limit: float | None = None,
         watch: Watch | None = None,
         steering: Steering | None = None,
+        retry: bool = False,
     ) -> None:
         if not isinstance(strategy, Strategy):
             raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
@@ -128,7 +134,7 @@ class Loop:
         begun = journal.started if journal else started or Started(strategy.settings)
         self._account = Account(strategy, begun.settings, begun.versions, held=True)
         self._strategy, self._engine, self._journal = strategy, engine, journal
-        self._watch, self._steering = watch, steering
+        self._watch, self._steering, self._retry = watch, steering, retry
         self._past = journal.events[1:] if journal else []
         measured = {event.allocation for event in self._past if isinstance(event, Evaluated)}
         self._account.known = {
@@ -146,8 +152,11 @@ class Loop:
         """Run until the winner is known or the run must stop; close the engine, whatever happens."""
         try:
             self._replay()
-            if self._past and self._strategy.winner is None:
+            failed = list(self._strategy.failures) if self._retry else []
+            if self._past and (failed or self._strategy.winner is None):
                 self._record(Resumed(self._clock))
+            for name in failed:
+                self._record(Steered("retry", name, self._clock))
             while (allocation := self._next()) is not None:
                 self._evaluate(allocation)
             if self._account.selected != self._strategy.winner and self._strategy.winner is not None:

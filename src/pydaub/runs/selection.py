@@ -63,12 +63,14 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     time_limit: float | None = None,
     watch: Watch | None = None,
     refit: bool = False,
+    retry: bool = False,
     hand_over: bool = True,
 ) -> Selection:
     """Carry a plan out, to the fitted learner.
 
     With `refit`, the selected learner is fitted once more on all rows, validation rows included, unless the run stopped
-    early. Without `hand_over`, only the measurements are made.
+    early. With `retry`, learners that have failed get another chance. Without `hand_over`, only the measurements are
+    made.
     """
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
@@ -95,6 +97,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             time_limit=time_limit,
             watch=watch,
             steering=steering,
+            retry=retry,
         )
         account = loop.run()
         fitted, note = _handed_over(task, account.result, engine, refit=refit) if hand_over else (None, None)

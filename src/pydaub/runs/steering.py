@@ -1,4 +1,4 @@
-"""Commands that a person leaves in the folder of a run: pause, resume, stop, drop, restore, boost, add.
+"""Commands that a person leaves in the folder of a run: pause, resume, stop, drop, restore, boost, retry, add.
 
 Each command is a file that appears atomically. The run looks for new ones between outcomes and while it waits, carries
 them out, journals them, and leaves an answer.

@@ -33,7 +33,7 @@ DROP_QUESTION: Final = (
 )
 NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
 # Commands that a run accepts for a learner, by its standing; for all others, boost and drop.
-ACTIONS: Final = {"failed": [], "dropped": ["restore"], "has all rows": ["drop"]}
+ACTIONS: Final = {"failed": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
 DIGITS: Final = 6  # of priorities, which change a little with every outcome
 
 

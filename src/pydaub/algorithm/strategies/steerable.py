@@ -1,4 +1,4 @@
-"""Strategies whose learners a person can drop, restore, boost and add during a run."""
+"""Strategies whose learners a person can drop, restore, boost, retry and add during a run."""
 
 from __future__ import annotations
 
@@ -71,6 +71,16 @@ class Steerable(Strategy):
         if len(self._curves[learner].sizes) + waiting >= len(self.schedule.sizes):
             raise InputError(f"`boost` must be given a learner that has a larger size to get, got {learner!r}.")
         self._boosts.append(learner)
+
+    def retry(self, learner: str) -> None:
+        """Give a learner that failed another chance at the size that it failed at."""
+        self._check_known(learner)
+        if learner not in self._failures:
+            raise InputError(f"`retry` must be given a learner that failed, got {learner!r}.")
+        del self._failures[learner]
+        self._reopen()
+        if learner not in self._dropped:
+            self._enter(learner)
 
     def add(self, learner: str) -> None:
         """Add a learner to the race. It begins with the first size."""
