@@ -10,6 +10,7 @@ import pytest
 from pydaub import (
     Allocation,
     Asked,
+    Combined,
     Evaluated,
     Failure,
     InputError,
@@ -36,6 +37,7 @@ EVENTS: list[Event] = [
     Evaluated(A, Measurement(None, 0.25, 1.0, fitting=0.1 + 0.2, scoring=1 / 3, scored=4000), 2.0),
     Evaluated(A, Postponed(1 / 3), 2.0),
     Selected("tree", 2.5),
+    Combined({"tree": 0.25, "line": 0.75}, 0.9, 0.8, 2.75),
     Resumed(3.0),
     Started({"strategy": "daub"}, {"python": "3.11.7"}),
     Stopped("time limit", 1 / 3),

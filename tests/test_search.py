@@ -119,6 +119,23 @@ def test_the_table_of_allocations() -> None:
     assert best["metrics"].tolist()[0]["accuracy"] == found.best_score_
 
 
+def test_learners_are_combined_if_together_they_are_better() -> None:
+    X, y = make_classification(1200, 12, n_informative=6, flip_y=0.1, random_state=3)
+    learners = [("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=4)), ("knn", KNeighborsClassifier())]
+    search = DaubSearch(learners, ensemble=True, refit=False, random_state=0).fit(X, y)
+    if search.ensemble_ is None:
+        assert search.best_learner_ in dict(learners)
+    else:
+        assert search.best_learner_ == "ensemble"
+        assert search.best_params_ == search.ensemble_
+        assert [name for name, _ in search.best_estimator_.estimators] == list(search.ensemble_)
+    assert search.predict_proba(X).shape == (1200, 2)
+    with pytest.raises(InputError, match="`ensemble` must go without `cv`"):
+        DaubSearch(learners, ensemble=True, cv=3).fit(X, y)
+    with pytest.raises(InputError, match="`ensemble` must go with a scorer by its name"):
+        DaubSearch(learners, ensemble=True, scoring=lambda *_: 1.0).fit(X, y)
+
+
 def test_all_fail() -> None:
     with pytest.raises(AllLearnersFailed, match=r"The only learner failed: 1 x error \(RuntimeError"):
         search([("failing", Failing())]).fit(*IRIS)

@@ -43,6 +43,7 @@ from pydaub.errors import (
 from pydaub.records import (
     Allocation,
     Asked,
+    Combined,
     Evaluated,
     Failure,
     Measurement,
@@ -75,6 +76,7 @@ __all__ = [
     "Allocation",
     "Asked",
     "ClusterLost",
+    "Combined",
     "Curve",
     "Daub",
     "DaubSearch",

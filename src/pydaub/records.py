@@ -307,7 +307,26 @@ class Steered:
             raise InputError(f"`{self.command}` must come with {wanted}, got {self.learner!r}.")
 
 
-Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Stopped | Resumed | Steered
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Learners that have all rows were combined, `clock` seconds after the run began.
+
+    `weights` are those of its members. `score` is its score on validation rows that did not choose it, and `alone` that
+    of the member that was best on the others. It is used if its score is higher.
+    """
+
+    weights: Mapping[str, float]
+    score: float
+    alone: float
+    clock: float
+
+    @property
+    def used(self) -> bool:
+        """Whether the ensemble is better than its best member."""
+        return self.score > self.alone
+
+
+Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Combined | Stopped | Resumed | Steered
 
 
 def to_json(event: Event) -> dict[str, Any]:  # noqa: PLR0911  # one for each kind
@@ -326,6 +345,8 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: PLR0911  # one for each ki
             return {"kind": "evaluated", "learner": learner, "size": size, **fields, "clock": float(clock)}
         case Selected(learner, clock):
             return {"kind": "selected", "learner": learner, "clock": float(clock)}
+        case Combined(weights, score, alone, clock):
+            return {"kind": "combined", "weights": dict(weights), "score": score, "alone": alone, "clock": float(clock)}
         case Stopped(reason, clock):
             return {"kind": "stopped", "reason": reason, "clock": float(clock)}
         case Resumed(clock):
@@ -357,6 +378,9 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # on
             return Evaluated(allocation, outcome_from_json(fields), number(fields["clock"], "clock"))
         case "selected":
             return Selected(Allocation(fields["learner"], 1).learner, number(fields["clock"], "clock"))
+        case "combined":
+            weights = {Allocation(name, 1).learner: number(share, name) for name, share in fields["weights"].items()}
+            return Combined(weights, *(number(fields[name], name) for name in ("score", "alone", "clock")))
         case "stopped":
             return Stopped(str(fields["reason"]), number(fields["clock"], "clock"))
         case "resumed":

@@ -122,6 +122,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     refit
         Whether the selected learner is trained once more on all rows, validation rows included. Without it,
         `best_estimator_` is the one that was scored.
+    ensemble
+        Whether learners that have all rows are combined, if together they are better than the best of them alone.
     reuse
         Whether a learner may start from what it learned on a smaller sample, where that makes no difference.
     n_jobs
@@ -149,6 +151,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         Its combination of `param_grid`, or its name.
     best_score_, best_size_
         Its score on the validation rows, and the number of rows it was trained on for that.
+    ensemble_
+        The weights of the learners that were combined, by name; None if the selected learner is used alone. With an
+        ensemble, `best_estimator_` is the ensemble, and `best_score_` its score on rows that did not choose it.
     cv_results_
         Arrays with an entry for each allocation. Ranks are among equal sizes only.
     allocations_, failures_
@@ -201,6 +206,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     score_rows: str | None = None
     metrics: str = METRICS[0]
     refit: bool = True
+    ensemble: bool = False
     reuse: bool = True
     n_jobs: int | None = None
     time_limit: float | None = None
@@ -296,6 +302,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             score_rows=self.score_rows,
             seed=seed,
             reuse=bool(self.reuse),
+            ensemble=self._combines(),
             threads=where.threads,
             config={**get_config(), "enable_metadata_routing": routed},
         )
@@ -307,6 +314,13 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if found.note:
             warnings.warn(found.note, stacklevel=3)
         return found
+
+    def _combines(self) -> bool:
+        if self.ensemble and self.cv is not None:
+            raise InputError("`ensemble` must go without `cv`: learners are combined by their validation predictions.")
+        if self.ensemble and not isinstance(self.scoring, str | None):
+            raise InputError(f"`ensemble` must go with a scorer by its name, got {self.scoring!r}.")
+        return bool(self.ensemble)
 
     def _where(self) -> Where:
         limits = Limits(self.learner_timeout, self.learner_memory)
@@ -350,6 +364,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         self.failures_, self.allocations_ = dict(result.failures), list(result.steps)
         self.scorer_ = check_scorer(self.best_estimator_, scoring=self._scoring(data))
         self.best_params_ = self._parameters(selection.learners[result.selected or ""])
+        combined = selection.account.combined
+        self.ensemble_ = dict(combined.weights) if combined and combined.used else None
+        if combined and combined.used:
+            self.best_learner_, self.best_score_, self.best_params_ = "ensemble", combined.score, dict(combined.weights)
         self.cv_results_ = self._results(result.steps, selection.learners)
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_

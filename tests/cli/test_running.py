@@ -39,7 +39,7 @@ KEYS = {
     "state",
     "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
-    "model",
+    "model", "ensemble",
 }  # fmt: skip
 CLAIM = {
     "choice",
@@ -109,6 +109,26 @@ def test_an_ended_run_that_is_resumed_says_the_same(finished: Finished, tmp_path
     assert sequence(again.json) == sequence(told)
     assert again.json["selected"] == told["selected"]
     assert again.json["resumed"] == evaluated(finished.folder)
+
+
+def test_an_ensemble_is_reported_saved_and_predicts(tmp_path: Path) -> None:
+    data, folder = written(mixed(600), tmp_path / "mixed.csv"), tmp_path / "run"
+    names = "tree,knn-5,logistic,naive-bayes-gaussian,forest-10,mlp"
+    done = call("run", data, "--target", "label", "--learners", names, "--ensemble", "--out", folder, "--json")
+    told = done.json["ensemble"]
+    assert set(told["members"]) <= set(names.split(","))
+    assert sum(told["members"].values()) == pytest.approx(1.0, abs=1e-3)
+    assert told["used"] == (told["score"] > told["best_member"])
+    combined = [event for event in journal(folder) if event["kind"] == "combined"]
+    assert [event["weights"] for event in combined] == [told["members"]]
+    again = call("resume", folder, "--json", "--quiet")
+    assert again.json["ensemble"] == told
+    assert [event for event in journal(folder) if event["kind"] == "combined"] == combined, "it is recorded once"
+    assert ("Ensemble of " if told["used"] else "No ensemble: ") in call("show", folder).out
+    predicted = call("predict", folder, data)
+    assert predicted.code == 0, predicted.err
+    assert len(predicted.out.splitlines()) == 601
+    assert "`--ensemble` must go without `--cv`" in refused("run", data, "--target", "label", "--ensemble", "--cv", 3)
 
 
 def test_many_options_at_once(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from pydaub import Allocation
 from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.learners import portfolio
+from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
 from pydaub.runs.saving import TRUSTED, pairs_in, trusted_pairs, zipped_schema
 from weka_here import MISSING
 
@@ -59,18 +60,25 @@ def _of(kind: Kind, form: str) -> Iterator[tuple[str, str]]:
         data = prepare(rows.X, rows.y, task=kind)
     streaming, weka = ",streaming" * (form == "matrix"), ",weka-j48" * (_has_weka(kind) and form != "sparse")
     learners = portfolio(f"sklearn{streaming}{weka}", data.schema)
+    last = None
     for name, learner in learners.items():
         few = {key: 3 for key in learner.estimator.get_params() if key.endswith(("n_estimators", "iterations"))}
         learner.estimator.set_params(**few)
         fitted = evaluate(Task(data, learners), Allocation(name, 50)).fitted
-        if fitted is None:
-            continue
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            path = Path(folder) / "model.skops"
-            skops.io.dump(fitted, path)
-            foreign = {*skops.io.get_untrusted_types(file=path)}
-            yield from (pair for pair in pairs_in(zipped_schema(path)) if pair[1] in foreign)
+        if fitted is not None:
+            last = fitted
+            yield from _in(fitted)
+    together = EnsembleClassifier if kind == "classification" else EnsembleRegressor
+    yield from _in(together.of({"last": last}, {"last": 1.0}, data.schema.classes or None))
+
+
+def _in(fitted: object) -> Iterator[tuple[str, str]]:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "model.skops"
+        skops.io.dump(fitted, path)
+        foreign = {*skops.io.get_untrusted_types(file=path)}
+        yield from (pair for pair in pairs_in(zipped_schema(path)) if pair[1] in foreign)
 
 
 def _has_weka(kind: Kind) -> bool:

@@ -104,6 +104,12 @@ class Outlook:
         mean, deviation = self.log_reduction(self.error, self.last_reduction, doublings)
         return self.top - self.error * math.exp(-mean - BOUND_DEVIATIONS * deviation)
 
+    @property
+    def likely(self) -> float:
+        """Median of the full-data score."""
+        doublings = sum(doublings for doublings, _ in self.steps)
+        return self.top - self.error * math.exp(-self.log_reduction(self.error, self.last_reduction, doublings)[0])
+
     def worth(self, rate: float) -> float:
         """Return the score up to which training this learner pays on average, at a price of `rate` per second.
 

@@ -85,6 +85,9 @@ class Asked:
     refit: Annotated[
         bool, typer.Option("--refit", help="Train the selected learner once more, validation rows included.")
     ] = False
+    ensemble: Annotated[
+        bool, typer.Option("--ensemble", help="Combine learners that have all rows, if that is better than the best.")
+    ] = False
     no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train on every sample from scratch.")] = False
     score_rows: Annotated[
         ScoreRows | None,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydaub.algorithm.strategies import Strategy
+    from pydaub.records import Combined
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result, Step
 
@@ -58,9 +59,22 @@ def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
     return {
         **as_json(account.strategy, account.result),
         "state": account.state,
+        "ensemble": ensemble_as_json(account.combined),
         "certificate": claim.to_json() if claim else None,
         "folder": str(folder),
         "model": next((name for name in (SAFE, PICKLE) if over and (folder / name).exists()), None),
+    }
+
+
+def ensemble_as_json(combined: Combined | None) -> dict[str, Any] | None:
+    """Return an ensemble as plain JSON values."""
+    if combined is None:
+        return None
+    return {
+        "members": dict(combined.weights),
+        "score": combined.score,
+        "best_member": combined.alone,
+        "used": combined.used,
     }
 
 

@@ -161,6 +161,8 @@ def _begin(request: Request, options: Options) -> None:
     check_scoring(request.scoring)
     if request.cv is not None and request.cv < 2:  # noqa: PLR2004  # folds
         raise InputError(f"`--cv` must be at least 2 folds, got {request.cv}.")
+    if request.cv is not None and request.ensemble:
+        raise InputError("`--ensemble` must go without `--cv`: learners are combined by their validation predictions.")
     if request.cv is not None and request.time is not None:
         raise InputError("`--cv` must go without `--time`: folds would mix the times. Choose one of the two.")
     if request.cv is not None and request.validation is not None:
@@ -179,6 +181,7 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
         score_rows=request.score_rows,
         seed=request.seed,
         reuse=request.reuse,
+        ensemble=request.ensemble,
         threads=options.where(Path()).threads,
     )
     sizes = Sizes(request.first_size, request.ratio, request.sizes)
@@ -208,8 +211,10 @@ def _show_data(data: Prepared) -> None:
 
 def _where_it_is(folder: RunFolder, selection: Selection, saved: Saved) -> list[str]:
     refitted = folder.request.refit and not selection.result.stopped and not selection.note
+    combined = selection.account.combined
+    what = "ensemble" if combined and combined.used else "learner"
     rows = "all rows, validation rows included" if refitted else f"{selection.result.selected_size:,} rows"
-    lines = ["", f"The run is in {folder.path}; the learner, trained on {rows}, is in {saved.path.name} there."]
+    lines = ["", f"The run is in {folder.path}; the {what}, trained on {rows}, is in {saved.path.name} there."]
     if saved.reason is not None:
         from pydaub.runs.saving import RUNS_CODE
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydaub.errors import FitFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydaub.evaluation.combining import Combination
     from pydaub.learners import Learner
     from pydaub.records import Allocation, Failure, Outcome
 
@@ -52,8 +55,11 @@ class TaskEngine(Engine, Protocol):
     def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
         """Return the fitted learner that got this validation score, or None if it was not kept.
 
-        The engine keeps the best fitted learner of all, and the best one of the full size.
+        The engine keeps the best fitted learner of all, and the best one of the full size; several for an ensemble.
         """
+
+    def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
+        """Choose an ensemble among fitted learners that got these validation scores, as far as they were kept."""
 
     def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
         """Fit a learner once more, optionally on the validation rows too; raise FitFailed if that fails."""

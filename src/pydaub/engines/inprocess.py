@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydaub.engines.base import fit_failed
 from pydaub.engines.serial import SerialEngine
 from pydaub.errors import one_line
+from pydaub.evaluation.combining import Combination, combine
 from pydaub.evaluation.encoded import MOST_MEMORY, Encoded
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pydaub.learners import Learner
 
@@ -37,6 +38,11 @@ class InProcessEngine(SerialEngine):
         """Return the fitted learner that got this validation score, or None if it was not kept."""
         kept, fitted = self._fitted.get(allocation, (math.nan, None))
         return fitted if kept == score else None
+
+    def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
+        """Choose an ensemble among fitted learners."""
+        found = {each.learner: self.fitted(each, score) for each, score in members.items()}
+        return combine(self._task, {name: fitted for name, fitted in found.items() if fitted is not None})
 
     def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
         """Fit a learner once more."""
@@ -78,8 +84,8 @@ class InProcessEngine(SerialEngine):
         return outcome
 
     def _tidy(self) -> None:
-        """Forget the fitted learners except the best of all and the best of the full size."""
+        """Forget the fitted learners except the best of all and the best of the full size, several for an ensemble."""
         position = {name: number for number, name in enumerate(self._task.learners)}
         order = sorted(self._fitted, key=lambda each: (-self._fitted[each][0], -each.size, position[each.learner]))
         full = [each for each in order if each.size == self._task.data.full_size]
-        self._fitted = {each: self._fitted[each] for each in {*order[:1], *full[:1]}}
+        self._fitted = {each: self._fitted[each] for each in {*order[:1], *full[: self._task.kept]}}

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import cloudpickle
 
 from pydaub.engines.base import fit_failed
-from pydaub.engines.registry import EVALUATE, FIT, PRELOAD
+from pydaub.engines.registry import COMBINE, EVALUATE, FIT, PRELOAD
 from pydaub.engines.worker import TROUBLE
 from pydaub.errors import FolderTrouble, ProtocolError, RefusedAllocation
+from pydaub.evaluation.combining import Combination
 from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench
@@ -22,7 +23,7 @@ from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
 from pydaub.records import Allocation, Failure, Outcome, Postponed, from_one, outcome_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pydaub.engines.cluster.fleet import Fleet
     from pydaub.evaluation.evaluate import Task
@@ -47,7 +48,7 @@ class IsolatedEngine:
         self._running: dict[int, Allocation] = {}
         self._failed: list[tuple[Allocation, Outcome]] = []  # without having been sent to a worker
         self._limits, self._full_size, self._peak = limits, task.data.full_size, task.metrics != "none"
-        self._reuse = task.reuse and task.cv is None
+        self._reuse, self._kept = task.reuse and task.cv is None, task.kept
         self._learners: dict[str, Learner] = {}
         self._in_jvm: set[str] = set()
         self._needed: dict[str, list[str]] = {}  # what the server should import for each learner
@@ -107,7 +108,7 @@ class IsolatedEngine:
             "folder": str(self._bench.folder),
             "learner": allocation.learner,
             "size": allocation.size,
-            "above": self._bench.best_score(self._full_size, allocation.size),
+            "above": self._bench.best_score(self._full_size, allocation.size, self._kept),
         }
         limits = self._limits
         if allocation.limit is not None and allocation.limit < (limits.seconds or math.inf):
@@ -125,7 +126,7 @@ class IsolatedEngine:
         ended = self._supervisor.wait(timeout)
         if ended is None:
             return None
-        self._bench.tidy(self._full_size)
+        self._bench.tidy(self._full_size, self._kept)
         allocation = self._running.pop(ended.key)
         if ended.status == "timeout" and (allocation.limit or math.inf) < (self._limits.seconds or math.inf):
             return allocation, Postponed(ended.seconds)
@@ -150,6 +151,26 @@ class IsolatedEngine:
         """Return the fitted learner that got this validation score, or None if it was not kept."""
         return self._bench.fitted(allocation, score)
 
+    def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
+        """Choose an ensemble among fitted learners, in a process of its own."""
+        arguments = {
+            "folder": str(self._bench.folder),
+            "members": [(each.learner, each.size, score) for each, score in members.items()],
+        }
+        ended = self._alone(COMBINE, arguments)
+        if ended is None or ended.status != "ok" or not ended.value:
+            return None
+        return Combination(**ended.value)
+
+    def _alone(self, call: str, arguments: dict[str, Any]) -> Ended | None:
+        """Run a call in a process of its own on this machine, under the limits that the user set."""
+        with closing(Nursery(call)) as nursery:
+            nursery.begin(arguments, self._limits)
+            ended = nursery.wait()
+        if ended is not None and ended.status == "ok" and TROUBLE in ended.value:
+            raise FolderTrouble(ended.value[TROUBLE])
+        return ended
+
     def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
         """Fit a learner once more, in a process of its own on this machine, under the limits that the user set."""
         path = self._bench.folder / "selected.pkl"
@@ -160,13 +181,9 @@ class IsolatedEngine:
             "path": str(path),
             "with_validation": with_validation,
         }
-        with closing(Nursery(FIT)) as nursery:
-            nursery.begin(arguments, self._limits)
-            ended = nursery.wait()
+        ended = self._alone(FIT, arguments)
         if ended is not None and ended.status != "ok":
             raise fit_failed(allocation, Failure(ended.status, ended.message, ended.seconds))
-        if ended is not None and TROUBLE in ended.value:
-            raise FolderTrouble(ended.value[TROUBLE])
         content = path.read_bytes()
         path.unlink()
         return cloudpickle.loads(content)

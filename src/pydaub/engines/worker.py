@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import cloudpickle
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from pydaub.data import prepare
 from pydaub.data.prepared import write_whole
 from pydaub.errors import FolderTrouble
+from pydaub.evaluation.combining import combine
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
 from pydaub.evaluation.workbench import KEPT, Workbench
 from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
@@ -55,6 +56,18 @@ def evaluate_at(folder: str, learner: str, size: int, above: float) -> Answer:
     if isinstance(outcome, Failure) and MEMORY_VARIABLE in os.environ and mentions_memory(outcome.message):
         outcome = replace(outcome, kind="memory")  # libraries in C++ raise exceptions of their own
     return Answer(outcome_to_json(outcome), reusable=isinstance(outcome, Measurement))
+
+
+def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, Any]:
+    """Choose an ensemble among learners that the folder keeps; return its fields, none if there is no ensemble."""
+    bench = Workbench(Path(folder))
+    try:
+        task = bench.task(members[0][0])
+    except FolderTrouble as error:
+        return {TROUBLE: str(error)}
+    found = {name: bench.fitted(Allocation(name, size), score) for name, size, score in members}
+    combination = combine(task, {name: fitted for name, fitted in found.items() if fitted is not None})
+    return {} if combination is None else combination._asdict()
 
 
 def fit_at(folder: str, learner: str, size: int, path: str, *, with_validation: bool) -> dict[str, str]:

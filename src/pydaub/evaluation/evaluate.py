@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pydaub.data import Prepared
     from pydaub.learners import Learner
 
+MOST_COMBINED: Final = 12  # learners that an ensemble chooses from
 LEAST_SCORED: Final = 4_000  # validation rows for a small sample; more for a sample with more rows
 # Parameters that set the number of threads; None means one thread to scikit-learn and all cores to other libraries.
 THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
@@ -53,9 +54,10 @@ class Task:
     `score_rows` "few", learners that do not have all rows are scored on some of the validation rows only, the same for
     all, and on at most as many of their sample; "all" means all; None leaves it to the strategy. `train_scores` says
     whether the score on the sample is needed. `metrics` says who gets further metrics: "all" learners, those with the
-    "full" data, or "none". With `reuse`, a learner may start from what it learned on a smaller sample. `config` is
-    scikit-learn's global configuration, which worker processes would not have otherwise; it says whether sample weights
-    go to whoever requests them (metadata routing), or to `fit` directly.
+    "full" data, or "none". With `reuse`, a learner may start from what it learned on a smaller sample. With `ensemble`,
+    the best learners that have all rows are kept, so that they can be combined. `config` is scikit-learn's global
+    configuration, which worker processes would not have otherwise; it says whether sample weights go to whoever
+    requests them (metadata routing), or to `fit` directly.
     """
 
     data: Prepared
@@ -67,8 +69,14 @@ class Task:
     train_scores: bool = True
     seed: int = 0
     reuse: bool = True
+    ensemble: bool = False
     threads: int = 1
     config: Mapping[str, Any] = field(default_factory=get_config)
+
+    @property
+    def kept(self) -> int:
+        """How many fitted learners of the full size are kept."""
+        return MOST_COMBINED if self.ensemble else 1
 
 
 @dataclass(frozen=True)

@@ -229,13 +229,14 @@ class Workbench:
     def _contents(self, paths: Iterable[Path]) -> dict[str, bytes]:
         return {str(path.relative_to(self.folder)): path.read_bytes() for path in paths}
 
-    def best_score(self, full_size: int, size: int) -> float:
+    def best_score(self, full_size: int, size: int, kept: int = 1) -> float:
         """Return the lowest score with which a fitted learner of this size is worth keeping."""
-        scores = [each.score for each in self._shelf() if size < full_size or each.size == full_size]
-        return max(scores, default=-float("inf"))
+        scores = sorted(each.score for each in self._shelf() if size < full_size or each.size == full_size)
+        count = kept if size == full_size else 1
+        return scores[-count] if len(scores) >= count else -float("inf")
 
-    def tidy(self, full_size: int) -> None:
-        """Delete the fitted learners except the best of all and the best of the full size.
+    def tidy(self, full_size: int, kept: int = 1) -> None:
+        """Delete the fitted learners except the best of all and the `kept` best of the full size.
 
         Among equal scores the largest size is the best, then the learner that was admitted first.
         """
@@ -243,9 +244,9 @@ class Workbench:
         shelf = sorted(
             self._shelf(), key=lambda each: (-each.score, -each.size, self._position.get(each.digest, unknown))
         )
-        kept = shelf[:1] + [each for each in shelf if each.size == full_size][:1]
+        best = shelf[:1] + [each for each in shelf if each.size == full_size][:kept]
         for each in shelf:
-            if each not in kept:
+            if each not in best:
                 with suppress(OSError):
                     each.path.unlink()
 

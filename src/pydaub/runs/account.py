@@ -10,6 +10,7 @@ from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMi
 from pydaub.records import (
     Allocation,
     Asked,
+    Combined,
     Evaluated,
     Event,
     Failure,
@@ -101,6 +102,7 @@ class Account:
         self.clock = 0.0
         self.decisions: list[Decision] = []
         self.selected: str | None = None
+        self.combined: Combined | None = None
         self.stopped: str | None = None
         self.paused = False
         self.resumed = 0  # outcomes that the journal held when this process started
@@ -189,6 +191,11 @@ class Account:
                 self.selected, self.stopped = learner, None
                 self._log(f"{learner} is selected.", learner)
                 self._end()
+            case Combined(weights, _, _, clock):
+                self._tick(clock)
+                self.combined = event
+                used = "are combined" if event.used else "would not be better together than the best of them alone"
+                self._log(f"{', '.join(weights)} {used}.")
             case Stopped(reason, clock):
                 self._tick(clock)
                 self.stopped, self.paused = reason, False

@@ -60,6 +60,7 @@ class Request:
     seed: int = 0
     refit: bool = False
     reuse: bool = True
+    ensemble: bool = False
     score_rows: str | None = None
     metrics: str = METRICS[0]
     weka_jar: str | None = None

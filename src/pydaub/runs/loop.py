@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from pydaub.errors import (
 )
 from pydaub.records import (
     Allocation,
+    Combined,
     Evaluated,
     Event,
     Outcome,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pydaub.engines import Engine
+    from pydaub.evaluation.combining import Combination
     from pydaub.runs.result import Result
 
     Watch: TypeAlias = Callable[[Event, Account], None]
@@ -179,6 +181,12 @@ class Loop:
             self._engine.close()
             self._refuse(self._commands())
         return self._account
+
+    def combined(self, combination: Combination) -> None:
+        """Record an ensemble, unless it is known already."""
+        known, found = self._account.combined, Combined(*combination, self._clock)
+        if known is None or replace(known, clock=found.clock) != found:
+            self._record(found)
 
     @property
     def _clock(self) -> float:

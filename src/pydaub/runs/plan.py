@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pydaub.evaluation.evaluate import Task
 
 SMALLEST_FIRST_SIZE: Final = 20  # fewer rows tell nothing
+MEMBERS: Final = 6  # learners that an ensemble is chosen from, at least
 STEPS: Final = (5, 4)  # from the first size to all rows, where rows are few
 PROPORTIONS: Final = re.compile(
     "accuracy|balanced_accuracy|top_k|f1|precision|recall|jaccard|roc_auc|average_precision"
@@ -142,8 +143,10 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     schedule, note = (sizes or Sizes()).schedule(task.data.full_size)
     schema, estimators = task.data.schema, {name: learner.estimator for name, learner in task.learners.items()}
     resolved = with_costs(parameters or {}, estimators, schema.features, max(len(schema.classes), 1))
-    growths = growths_of(estimators)
-    made = make_strategy(strategy, tuple(task.learners), schedule, resolved, scores_of(task), growths)
+    members = MEMBERS if task.ensemble else 1
+    made = make_strategy(
+        strategy, tuple(task.learners), schedule, resolved, scores_of(task), growths_of(estimators), members
+    )
     task = _scored_for(task, made)
     first = made.schedule.sizes[0]
     if isinstance(task.cv, int) and task.cv > first:

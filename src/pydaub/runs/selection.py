@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pydaub.engines.registry import Where, open_engine
 from pydaub.errors import FitFailed, InputError
 from pydaub.learners import built_in
-from pydaub.records import Allocation, Started
+from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
+from pydaub.records import Allocation, Measurement, Started
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import JOURNAL, Journal
 from pydaub.runs.loop import Loop, Steering
@@ -99,8 +100,11 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             steering=steering,
             retry=retry,
         )
-        account = loop.run()
-        fitted, note = _handed_over(task, account.result, engine, refit=refit) if hand_over else (None, None)
+        account, fitted, note = loop.run(), None, None
+        if hand_over:
+            if task.ensemble and (combination := engine.combine(_members(account))):
+                loop.combined(combination)
+            fitted, note = _handed_over(task, account, engine, refit=refit)
     return Selection(account, {**task.learners, **added}, fitted, note)
 
 
@@ -112,13 +116,35 @@ def _journal(folder: Path, started: Started) -> Journal:
     return Journal(folder / JOURNAL, started.settings, started.versions)
 
 
-def _handed_over(task: Task, result: Result, engine: TaskEngine, *, refit: bool) -> tuple[Any, str | None]:
-    """Return the selected learner, refitted if that is wanted, and a note if it could not be refitted."""
+def _members(account: Account) -> dict[Allocation, float]:
+    """Return the learners that have all rows, and their scores."""
+    return {
+        allocation: outcome.valid_score
+        for allocation, outcome in account.outcomes.items()
+        if allocation.size == account.full_size and isinstance(outcome, Measurement)
+    }
+
+
+def _handed_over(task: Task, account: Account, engine: TaskEngine, *, refit: bool) -> tuple[Any, str | None]:
+    """Return the selected learner or the ensemble, refitted if that is wanted, and a note if that failed."""
+    result, combined = account.result, account.combined
     if result.selected is None or result.selected_size is None or result.valid_score is None:
         return None, None
-    allocation = Allocation(result.selected, result.selected_size)
     again = refit and result.stopped is None and (task.data.valid_size > 0 or task.cv is not None)
-    kept = engine.fitted(allocation, result.valid_score)
+    if task.ensemble and combined is not None and combined.used:
+        scores = {each.learner: (each, score) for each, score in _members(account).items()}
+        found = {name: _fitted(*scores[name], engine, again=again) for name in combined.weights}
+        classes = task.data.schema.classes if task.data.schema.task == "classification" else None
+        kind = EnsembleRegressor if classes is None else EnsembleClassifier
+        notes = [note for _, note in found.values() if note]
+        members = {name: fitted for name, (fitted, _) in found.items()}
+        return kind.of(members, combined.weights, classes), " ".join(notes) or None
+    return _fitted(Allocation(result.selected, result.selected_size), result.valid_score, engine, again=again)
+
+
+def _fitted(allocation: Allocation, score: float, engine: TaskEngine, *, again: bool) -> tuple[Any, str | None]:
+    """Return the learner that got a score, fitted `again` if that is wanted, and a note if that failed."""
+    kept = engine.fitted(allocation, score)
     if not again and kept is not None:
         return kept, None
     try:

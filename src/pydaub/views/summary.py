@@ -73,7 +73,13 @@ def summary(account: Account, place: str | None = None, table: Table | None = No
     earlier = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
     took = f"{result.wall_seconds:,.1f} s{f' on {place}' if place else ''}"
     everything = _projected(account, result) if table is None else _recorded(result, table)
-    return [_selected(account, result), *_metrics(result), f"{spent}; {took}{earlier}.", *everything]
+    return [
+        _selected(account, result),
+        *ensemble(account),
+        *_metrics(result),
+        f"{spent}; {took}{earlier}.",
+        *everything,
+    ]
 
 
 def _selected(account: Account, result: Result) -> str:
@@ -86,6 +92,19 @@ def _selected(account: Account, result: Result) -> str:
             f" {result.selected_size or 0:,} of {result.full_size:,} rows."
         )
     return f"Selected {result.selected}: {score} on all {result.full_size:,} training rows."
+
+
+def ensemble(account: Account) -> list[str]:
+    """Return what an ensemble reaches, if the run was asked for one."""
+    combined = account.combined
+    if combined is None:
+        return []
+    members = ", ".join(f"{name} ({share:.2f})" for name, share in combined.weights.items())
+    score, alone = score_text(combined.score), score_text(combined.alone)
+    where = "on validation rows that had no part in the choice"
+    if combined.used:
+        return [f"Ensemble of {members}: {account.scores.name} {score} {where}; the best member alone has {alone}."]
+    return [f"No ensemble: {members} together have {account.scores.name} {score} {where}, the best alone has {alone}."]
 
 
 def _metrics(result: Result) -> list[str]:

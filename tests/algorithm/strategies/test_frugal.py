@@ -270,6 +270,35 @@ def test_its_reasons_are_told() -> None:
     assert reasons[2].endswith(", the highest priority")
 
 
+@pytest.mark.parametrize("seed", CASES)
+def test_an_ensemble_gets_more_learners_with_all_rows_for_at_most_twice_the_time(seed: int) -> None:
+    table = smooth(seed)
+    _, result = finished(table)
+    strategy = Frugal(table.learners, SCHEDULE, members=4)
+    together = run(strategy, TableEngine(table, 2))
+    count = len(result.steps)
+    assert together.steps[:count] == result.steps, "up to the selection it is the same run"
+    assert together.valid_score is not None
+    assert result.valid_score is not None
+    assert together.valid_score >= result.valid_score
+    joined = {step.allocation.learner for step in together.steps[count:]}
+    assert len(joined) <= 4
+    again = Frugal.from_settings(strategy.settings)
+    assert run(again, TableEngine(table, 1)).steps == together.steps, "on any number of workers"
+
+
+def test_those_that_an_ensemble_needs_are_the_most_promising() -> None:
+    curves = {"best": [0.6, 0.7, 0.8, 0.9], "near": [0.6, 0.7, 0.78, 0.86], "poor": [0.2, 0.21, 0.22, 0.22]}
+    strategy = Frugal(curves, SCHEDULE, hedge=0.0, members=2)
+    result = run(strategy, TableEngine(table_of(curves)))
+    assert [*strategy.settings["learners"]] == ["best", "near", "poor"]
+    full = [step.allocation.learner for step in result.steps if step.allocation.size == N]
+    assert full == ["best", "near"]
+    assert result.selected == "best"
+    with pytest.raises(InputError, match="`members` must be at least 1, got 0"):
+        Frugal(curves, SCHEDULE, members=0)
+
+
 def test_a_person_may_boost_add_drop_and_restore() -> None:
     table = table_of({"a": [0.5, 0.6, 0.65, 0.7], "b": [0.5, 0.6, 0.65, 0.7], "c": [0.5, 0.7, 0.8, 0.85]})
     strategy, done = Frugal(["a", "b"], SCHEDULE), list[Allocation]()

@@ -50,6 +50,7 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
     parameters: Mapping[str, Any] | None = None,
     scores: Scores | None = None,
     growths: Mapping[str, Growth] | None = None,
+    members: int = 1,
 ) -> Strategy:
     """Return the strategy of that name.
 
@@ -61,8 +62,9 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
         As for `Strategy`.
     parameters
         Values by name. None stands for the strategy's default.
-    scores, growths
-        What the scores are, and how the costs of learners grow, for strategies that need to know.
+    scores, growths, members
+        What the scores are, how the costs of learners grow, and how many learners an ensemble is chosen from, for
+        strategies that need to know.
     """
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {name!r}.")
@@ -71,7 +73,7 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
         if name not in (those := strategies_with(key)):
             raise InputError(f"`{key}` must go with the strategy {' or '.join(those) or 'that has it'}, got {name!r}.")
     kind = STRATEGIES[name]
-    known = {"scores": scores or Scores(), "growths": growths} if kind.needs_scores else {}
+    known = {"scores": scores or Scores(), "growths": growths, "members": members} if kind.needs_scores else {}
     return kind(learners, schedule, **given, **known)
 
 

@@ -15,7 +15,7 @@ from pydaub.algorithm.strategies.base import Parameter
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
-from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, number, score_text
+from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, from_one, number, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -86,6 +86,9 @@ class Frugal(Steerable):
         the scores alone decide.
     growths
         How the costs of learners grow, by name, for those that are not as usual; as `Growth`.
+    members
+        How many of the most promising learners get all rows in the end, as an ensemble needs them; at most as much
+        time is spent on that as on everything else.
     """
 
     parameters = (DELTA, HEDGE, COSTS)
@@ -102,8 +105,10 @@ class Frugal(Steerable):
         scores: Scores = UNKNOWN_SCORES,
         costs: str | Mapping[str, Sequence[float]] = COSTS.default,
         growths: Mapping[str, Sequence[float]] | None = None,
+        members: int = 1,
     ) -> None:
         super().__init__(learners, schedule)
+        self._members = from_one(members, "members")
         self._growths = {name: Growth(*growth) for name, growth in (growths or {}).items()}
         self._costs = None if costs == COSTS.default else _checked_costs(costs)
         self._delta = number(delta, "delta")
@@ -133,12 +138,16 @@ class Frugal(Steerable):
         self._took: dict[str, tuple[int, float]] = {}  # size and seconds of evaluations that were ended at their limit
         self._hedged = 0.0  # seconds spent on hedges
         self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
+        self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
+        self._joining: str | None = None  # the learner of the outstanding allocation, if it is such a one
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
         asked = self._outstanding
         yield from self._starts(self.schedule.sizes[0])
-        if self._hedging:
+        if self._joining:
+            yield from (self._limited(self._next_of(name)) for name in self._wanted() if name != self._joining)
+        elif self._hedging:
             yield from (self._next_of(self.learners[position]) for _, position in self._cheapest)
         elif self.winner is None:
             self._rank()
@@ -170,6 +179,8 @@ class Frugal(Steerable):
 
     def _ranked_reason(self) -> str:
         asked = self._outstanding
+        if asked and asked.learner == self._joining:
+            return f"it is among the {self._members} most promising learners, which the ensemble is chosen from"
         if asked and asked.learner == self._hedging:
             return "it promises little, but costs so little that it is checked whether it rises late"
         if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
@@ -194,6 +205,7 @@ class Frugal(Steerable):
             "hedge": self._hedge,
             "costs": COSTS.default if self._costs is None else self._costs,
             "growths": {name: list(growth) for name, growth in self._growths.items()},
+            **({"members": self._members} if self._members > 1 else {}),
             "scores": self._scores.to_json(),
         }
 
@@ -208,6 +220,7 @@ class Frugal(Steerable):
             Scores.from_json(settings["scores"]),
             settings["costs"],
             settings.get("growths"),
+            settings.get("members", 1),
         )
 
     @staticmethod
@@ -227,9 +240,11 @@ class Frugal(Steerable):
             return Allocation(self.learners[first[1]], self.schedule.sizes[0])
         decided = self._decide()
         chosen = decided[0] if decided else self._affordable()
+        self._hedging = None if decided else chosen
+        if chosen is None:
+            self._joining = chosen = next(iter(self._wanted()), None)
         if chosen is None:
             return None
-        self._hedging = None if decided else chosen
         self._waiting.discard(self._position[chosen])
         self._cheapest.discard(self._position[chosen])
         return self._limited(self._next_of(chosen))
@@ -254,6 +269,24 @@ class Frugal(Steerable):
         if first is None or self._hedged - first[0] > self._hedge * self._spent:
             return None
         return self.learners[first[1]]
+
+    def _wanted(self) -> list[str]:
+        """Return the learners that an ensemble needs and that do not have all rows, most promising first."""
+        if self._members == 1 or not self._at_full:
+            return []
+        likely = {name: outlook.likely for name, outlook in self._outlooks.items() if name in self.racing}
+        found, wanted, left = 0, list[str](), self._spent - 2 * self._joined
+        for name, _ in sorted({**likely, **self._at_full}.items(), key=lambda each: -each[1]):
+            if name in likely:
+                price = sum(seconds for _, seconds in self._outlooks[name].steps)
+                if price > left:
+                    continue
+                left -= price
+                wanted.append(name)
+            found += 1
+            if found == self._members:
+                break
+        return wanted
 
     def _decide(self) -> tuple[str, float] | None:
         """Return the learner with the highest worth, and its worth, if that exceeds the best score on all rows."""
@@ -346,7 +379,8 @@ class Frugal(Steerable):
         if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
             self._spent += seconds
         self._hedged += seconds if learner == self._hedging else 0.0
-        self._hedging = None
+        self._joined += seconds if learner == self._joining else 0.0
+        self._hedging = self._joining = None
         self._forget_decision()
         if isinstance(outcome, Failure):
             return
@@ -405,6 +439,8 @@ class Frugal(Steerable):
         self._forget_decision()
         if learner == self._hedging:
             self._hedging = None
+        if learner == self._joining:
+            self._joining = None
         for ranking in (self._fresh, self._waiting, self._cheapest):
             ranking.discard(self._position[learner])
 
@@ -412,7 +448,7 @@ class Frugal(Steerable):
         self._forget_decision()
 
     def _done(self) -> bool:
-        return not self._fresh and self._decide() is None and self._affordable() is None
+        return not self._fresh and self._decide() is None and self._affordable() is None and not self._wanted()
 
 
 def _hedge_price(outlook: Outlook) -> float:
