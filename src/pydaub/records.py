@@ -309,10 +309,18 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """Learners that have all rows were combined, `clock` seconds after the run began.
+    """Learners that have all rows were combined. The ensemble is used if its score is higher than `alone`.
 
-    `weights` are those of its members. `score` is its score on validation rows that did not choose it, and `alone` that
-    of the member that was best on the others. It is used if its score is higher.
+    Parameters
+    ----------
+    weights
+        Those of its members.
+    score
+        Its score on validation rows that did not choose it.
+    alone
+        The score of the member that was best on the other rows.
+    clock
+        Seconds since the run began.
     """
 
     weights: Mapping[str, float]
