@@ -308,6 +308,15 @@ class Steered:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """A configuration of a space joined the race under the name `learner`; it is at this `point`, in `words`."""
+
+    learner: str
+    point: Mapping[str, float]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Combined:
     """Learners that have all rows were combined. The ensemble is used if its score is higher than `alone`.
 
@@ -334,10 +343,10 @@ class Combined:
         return self.score > self.alone
 
 
-Event: TypeAlias = Started | Asked | Submitted | Evaluated | Selected | Combined | Stopped | Resumed | Steered
+Event: TypeAlias = Started | Asked | Submitted | Evaluated | Drawn | Selected | Combined | Stopped | Resumed | Steered
 
 
-def to_json(event: Event) -> dict[str, Any]:  # noqa: PLR0911  # one for each kind
+def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911  # one for each kind
     """Return the event as a flat JSON object."""
     match event:
         case Started(settings, versions):
@@ -353,6 +362,8 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: PLR0911  # one for each ki
             return {"kind": "evaluated", "learner": learner, "size": size, **fields, "clock": float(clock)}
         case Selected(learner, clock):
             return {"kind": "selected", "learner": learner, "clock": float(clock)}
+        case Drawn(learner, point, words):
+            return {"kind": "drawn", "learner": learner, "point": dict(point), "words": words}
         case Combined(weights, score, alone, clock):
             return {"kind": "combined", "weights": dict(weights), "score": score, "alone": alone, "clock": float(clock)}
         case Stopped(reason, clock):
@@ -368,7 +379,7 @@ def _finite_or_none(value: float | None) -> float | None:
     return None if value is None or math.isinf(value) else float(value)
 
 
-def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # one for each kind
+def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911  # one for each kind
     """Return the event that `to_json` wrote, or None for an unknown kind.
 
     Raises KeyError, TypeError or InputError where a known kind lacks a field.
@@ -386,6 +397,9 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911  # on
             return Evaluated(allocation, outcome_from_json(fields), number(fields["clock"], "clock"))
         case "selected":
             return Selected(Allocation(fields["learner"], 1).learner, number(fields["clock"], "clock"))
+        case "drawn":
+            point = {str(name): number(place, name) for name, place in fields["point"].items()}
+            return Drawn(Allocation(fields["learner"], 1).learner, point, str(fields["words"]))
         case "combined":
             weights = {Allocation(name, 1).learner: number(share, name) for name, share in fields["weights"].items()}
             return Combined(weights, *(number(fields[name], name) for name in ("score", "alone", "clock")))

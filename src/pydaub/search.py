@@ -30,7 +30,8 @@ from pydaub.engines.registry import Where, workers_from
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
-from pydaub.learners import PAPER, Learner, combinations, listed, portfolio
+from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
+from pydaub.learners.own import kind
 from pydaub.records import METRICS, VALIDATION_FRACTION, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import Selection, select
@@ -84,7 +85,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         Parameters of the one estimator: lists of values, each combination of which is a learner, or distributions, from
         which `n_iter` combinations are drawn.
     n_iter
-        Number of combinations drawn from distributions.
+        Number of combinations drawn from distributions. With None, combinations are drawn from lists or distributions
+        as long as a further one is worth its time, near those that did well (needs the extra `spaces`).
     task
         "classification" or "regression", where the target does not tell.
     strategy
@@ -188,7 +190,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     learners: Any = "sklearn"
     _: KW_ONLY
     param_grid: Any = None
-    n_iter: int = 10
+    n_iter: int | None = 10
     task: str | None = None
     strategy: str = DEFAULT
     delta: float | None = None
@@ -341,6 +343,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 raise InputError(
                     "`param_grid` must go with one estimator as `learners`, got several. Give each a name."
                 )
+            if self.n_iter is None:
+                name = kind(self.learners)
+                return {name: Space(name, self.learners, parameters=self.param_grid)}
             return combinations(self.learners, self.param_grid, self.n_iter, seed)
         if hasattr(self.learners, "fit"):
             return listed([(type(self.learners).__name__.lower(), self.learners)])

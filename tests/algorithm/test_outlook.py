@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from pydaub import Measurement
 from pydaub.algorithm.curve import Curve
-from pydaub.algorithm.outlook import FIRST_DEVIATION, FIRST_MEAN, FLAT_DEVIATION, NODES, WEIGHTS, Outlook, expected
+from pydaub.algorithm.outlook import (
+    FIRST_DEVIATION,
+    FIRST_MEAN,
+    FLAT_DEVIATION,
+    NODES,
+    WEIGHTS,
+    Outlook,
+    expected,
+    relative_gain,
+)
 
 steps = st.tuples(st.floats(0.5, 4.0), st.floats(0.001, 1000.0))
 outlooks = st.builds(
@@ -218,3 +227,27 @@ def test_extreme_scores_do_not_overflow(scores: list[float], rows: int | None, r
 def test_a_perfect_score_keeps_a_small_error() -> None:
     for rows in (None, 50):
         assert 0 < expected(curve_of({100: 1.0}), [800], valid_rows=rows).error <= 0.01
+
+
+@given(outlooks, st.floats(-0.5, 1.0), st.floats(0.005, 0.5), rates)
+def test_a_learner_whose_relatives_are_known_is_worth_at_most_its_bound_on_the_worth(
+    outlook: Outlook, mean: float, deviation: float, rate: float
+) -> None:
+    for count in range(1, len(outlook.steps) + 1):
+        known = replace(outlook, seen=(mean, deviation, count))
+        assert known.worth(rate) <= known.most(rate) + 1e-6 * max(1.0, abs(known.most(rate)), outlook.error)
+    assert known.likely == pytest.approx(outlook.top - outlook.error * math.exp(-mean))
+
+
+def test_what_relatives_gained_is_expected() -> None:
+    alike = [(math.log(error), math.log(error / 2)) for error in (0.2, 0.25, 0.3, 0.35, 0.4)]
+    mean, deviation = relative_gain(alike, math.log(0.3), 0.0)
+    assert mean == pytest.approx(math.log(2))
+    assert deviation == pytest.approx(FLAT_DEVIATION / 2), "all of them gained the same"
+    level = [(x, math.log(0.1)) for x, _ in alike]  # whatever they had, they all reached the same
+    assert relative_gain(level, math.log(0.4), 0.0)[0] == pytest.approx(math.log(4))
+    noisy = [(x, y + (-1) ** place * 0.05) for place, (x, y) in enumerate(alike)]
+    assert relative_gain(noisy, math.log(0.3), 0.0)[1] > 0.05
+    assert relative_gain(noisy, math.log(0.3), 0.1)[1] < 0.05, "as far as it is not chance"
+    same = [(math.log(0.3), math.log(0.2))] * 5
+    assert relative_gain(same, math.log(0.3), 0.0)[0] == pytest.approx(math.log(1.5))

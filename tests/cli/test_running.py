@@ -39,7 +39,7 @@ KEYS = {
     "state",
     "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
-    "model", "ensemble",
+    "model", "ensemble", "drawn",
 }  # fmt: skip
 CLAIM = {
     "choice",

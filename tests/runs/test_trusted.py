@@ -28,6 +28,7 @@ from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.learners import portfolio
 from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
+from pydaub.learners.families import strong
 from pydaub.runs.saving import TRUSTED, pairs_in, trusted_pairs, zipped_schema
 from weka_here import MISSING
 
@@ -59,7 +60,9 @@ def _of(kind: Kind, form: str) -> Iterator[tuple[str, str]]:
         rows = made(form, kind, rows=80)
         data = prepare(rows.X, rows.y, task=kind)
     streaming, weka = ",streaming" * (form == "matrix"), ",weka-j48" * (_has_weka(kind) and form != "sparse")
-    learners = portfolio(f"sklearn{streaming}{weka}", data.schema)
+    families = {recipe.name.rpartition("-")[0] for recipe in strong(kind)}
+    of_each = "".join(f",{family}-1" for family in sorted(families)) * (form != "sparse")
+    learners = portfolio(f"sklearn{of_each}{streaming}{weka}", data.schema)
     last = None
     for name, learner in learners.items():
         few = {key: 3 for key in learner.estimator.get_params() if key.endswith(("n_estimators", "iterations"))}

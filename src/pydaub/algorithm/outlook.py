@@ -88,6 +88,9 @@ class Outlook:
     steps
         For each size still ahead, the full size last: the number of doublings from the size before it, and the
         expected seconds of training.
+    seen
+        Mean and standard deviation of the log-error reduction over the first steps, if it is known from similar
+        learners, and the number of these steps.
     """
 
     top: float
@@ -95,20 +98,40 @@ class Outlook:
     last_reduction: float | None
     noise: float
     steps: tuple[tuple[float, float], ...]
+    seen: tuple[float, float, int] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def bound(self) -> float:
         """Optimistic full-data score: `BOUND_DEVIATIONS` standard deviations better than the mean forecast."""
-        doublings = sum(doublings for doublings, _ in self.steps)
-        mean, deviation = self.log_reduction(self.error, self.last_reduction, doublings)
+        mean, deviation = self._overall()
         return self.top - self.error * math.exp(-mean - BOUND_DEVIATIONS * deviation)
 
     @property
     def likely(self) -> float:
         """Median of the full-data score."""
-        doublings = sum(doublings for doublings, _ in self.steps)
-        return self.top - self.error * math.exp(-self.log_reduction(self.error, self.last_reduction, doublings)[0])
+        return self.top - self.error * math.exp(-self._overall()[0])
+
+    def _overall(self) -> tuple[float, float]:
+        """Return mean and standard deviation of the log-error reduction over all steps."""
+        doublings = [doublings for doublings, _ in self.steps]
+        if self.seen is None:
+            return self.log_reduction(self.error, self.last_reduction, sum(doublings))
+        mean, deviation, count = self.seen
+        if count < len(doublings):
+            error = self.error * math.exp(-min(mean, MOST_REDUCTION))
+            rest = self.log_reduction(error, mean / sum(doublings[:count]), sum(doublings[count:]))
+            mean, deviation = mean + rest[0], math.hypot(deviation, rest[1])
+        return min(mean, MOST_REDUCTION), min(deviation, MOST_REDUCTION)
+
+    def _reduction(self, error: float, last_reduction: float | None, place: int) -> tuple[float, float]:
+        """Return mean and standard deviation of the log-error reduction at a step."""
+        doublings = self.steps[place][0]
+        if self.seen is None or place >= self.seen[2]:
+            return self.log_reduction(error, last_reduction, doublings)
+        mean, deviation, count = self.seen
+        share = doublings / sum(each for each, _ in self.steps[:count])
+        return min(mean * share, MOST_REDUCTION), min(deviation * math.sqrt(share), MOST_REDUCTION)
 
     def worth(self, rate: float) -> float:
         """Return the score up to which training this learner pays on average, at a price of `rate` per second.
@@ -156,7 +179,8 @@ class Outlook:
 
     def most(self, rate: float) -> float:
         """Return an upper bound on the worth that costs little."""
-        return self.top - (self._room_of_one_point(rate) if self.last_reduction is None else self._room_of_more(rate))
+        usual = self.last_reduction is None and self.seen is None
+        return self.top - (self._room_of_one_point(rate) if usual else self._room_of_more(rate))
 
     def _room_of_one_point(self, rate: float) -> float:
         """Interpolate between rooms that are known for certain rates; the worth is convex in the rate.
@@ -225,7 +249,7 @@ class Outlook:
     def _tree(self, error: float, last_reduction: float | None, place: int) -> _Stage | _Leaf:
         """Return the decision tree of the steps from `place` on."""
         doublings, seconds = self.steps[place]
-        mean, deviation = self.log_reduction(error, last_reduction, doublings)
+        mean, deviation = self._reduction(error, last_reduction, place)
         if place == len(self.steps) - 1:
             deviation = max(deviation, LEAST_DEVIATION)
             standardised = (math.log(error) - mean) / deviation
@@ -238,12 +262,13 @@ class Outlook:
         return seconds, subtrees
 
 
-def expected(
+def expected(  # noqa: PLR0913, PLR0917  # what is known of a learner
     curve: Curve,
     sizes: Sequence[int],
     top: float = 1.0,
     valid_rows: int | None = None,
     costs: Sequence[float] | None = None,
+    seen: tuple[float, float, int] | None = None,
 ) -> Outlook:
     """Return the outlook of a learner with at least one point.
 
@@ -260,6 +285,8 @@ def expected(
         Number of validation rows, from which the standard error of a score follows; None if it is not known.
     costs
         The seconds of training at these sizes; None to extend those that were measured.
+    seen
+        What similar learners have gained, as in `Outlook`.
     """
     errors = [top - measurement.valid_score for measurement in curve.measurements]
     smallest = SMALLEST_SHARE * max(errors) if valid_rows is None else 0.5 / valid_rows
@@ -275,7 +302,31 @@ def expected(
         (math.log2(size / smaller), cost + LEAST_SECONDS)
         for smaller, size, cost in zip((curve.sizes[-1], *sizes), sizes, costs, strict=False)
     )
-    return Outlook(top, error, last_reduction, noise, steps)
+    return Outlook(top, error, last_reduction, noise, steps, seen)
+
+
+def relative_gain(points: Sequence[tuple[float, float]], own: float, noise: float) -> tuple[float, float]:
+    """Return mean and standard deviation of a learner's log-error reduction, by those of similar learners.
+
+    Parameters
+    ----------
+    points
+        Logarithms of the errors of at least three similar learners, at the learner's size and at a larger one.
+    own
+        Logarithm of the learner's error at its size.
+    noise
+        By how much scores differ by chance.
+    """
+    count = len(points)
+    mean_x, mean_y = (sum(values) / count for values in zip(*points, strict=True))
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else 0.0
+    slope = min(max(slope, 0.0), 1.0)
+    rest = sum((y - mean_y - slope * (x - mean_x)) ** 2 for x, y in points) / (count - 2)
+    rest *= 1 + 1 / count + ((own - mean_x) ** 2 / spread if spread else 0.0)
+    chance = noise / math.exp(mean_y)
+    deviation = math.sqrt(max(rest - chance**2, (FLAT_DEVIATION / 2) ** 2))
+    return own - mean_y - slope * (own - mean_x), min(deviation, MOST_REDUCTION)
 
 
 def ceiling(top: float | None, best: float, firsts: Sequence[float]) -> float:

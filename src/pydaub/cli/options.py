@@ -62,8 +62,8 @@ class Asked:
     learners: Annotated[
         str,
         typer.Option(
-            help="Portfolios (sklearn, weka, streaming), names, patterns and Python files, separated by commas;"
-            " -NAME leaves one out."
+            help="Portfolios (sklearn, strong, spaces, weka, streaming), names, patterns and Python files, separated by"
+            " commas; -NAME leaves one out."
         ),
     ] = "sklearn"
     strategy: Strategy = StrategyName(DEFAULT)  # noqa: RUF009  # a constant

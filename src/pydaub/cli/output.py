@@ -59,6 +59,7 @@ def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
     return {
         **as_json(account.strategy, account.result),
         "state": account.state,
+        "drawn": dict(account.drawn),
         "ensemble": ensemble_as_json(account.combined),
         "certificate": claim.to_json() if claim else None,
         "folder": str(folder),

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.errors import InputError
 from pydaub.learners.base import Learner, Portfolio, Recipe
 from pydaub.learners.encoding import encoded
+from pydaub.learners.families import spaces, strong
 from pydaub.learners.own import DUPLICATE, combinations, from_file, listed
 from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
+from pydaub.learners.spaces import Space
 from pydaub.learners.streaming import STREAMED_CLASSIFIERS, STREAMED_REGRESSORS
 from pydaub.learners.weka.table import WEKA
 
@@ -24,6 +26,7 @@ __all__ = [
     "Learner",
     "Portfolio",
     "Recipe",
+    "Space",
     "built_in",
     "combinations",
     "encoded",
@@ -35,8 +38,10 @@ __all__ = [
 
 # The names of the built-in portfolios.
 DEFAULT: Final = "sklearn"
+STRONG: Final = "strong"
 PAPER: Final = "weka"  # the paper's learners; all their names start with this
 STREAMING: Final = "streaming"
+SPACES: Final = "spaces"
 
 
 def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
@@ -47,8 +52,10 @@ def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
     schema
         Schema of the data; its task decides between classifiers and regressors.
     name
-        "sklearn", "weka" (which has none for regression) or "streaming".
+        "sklearn", "strong", "spaces", "weka" (which has none for regression) or "streaming".
     """
+    if name in (STRONG, SPACES):
+        return {recipe.name: recipe for recipe in (strong if name == STRONG else spaces)(schema.task)}
     classifiers, regressors = {
         DEFAULT: (CLASSIFIERS, REGRESSORS),
         PAPER: (WEKA, ()),
@@ -69,7 +76,8 @@ def portfolio(
     Parameters
     ----------
     spec
-        Text with commas, or a list. Each item is a portfolio (`sklearn`, the default; `weka`, the paper's; `streaming`,
+        Text with commas, or a list. Each item is a portfolio (`sklearn`, the default; `strong`, many configurations of
+        strong learners; `spaces`, whose configurations are searched during the run; `weka`, the paper's; `streaming`,
         which trains on samples larger than memory), the name of a learner, a pattern like `forest-*`, or a Python file.
         An item with a leading minus removes learners again; as the first item it removes them from the default
         portfolio. A list may also contain learners and (name, estimator) pairs.
@@ -111,10 +119,10 @@ def portfolio(
 
 def built_in(name: str, schema: Schema) -> Learner:
     """Return the learner with this exact name from the built-in portfolios; files and patterns are not accepted."""
-    known = recipes(schema) | recipes(schema, STREAMING) | recipes(schema, PAPER)
+    known = recipes(schema, STRONG) | recipes(schema) | recipes(schema, STREAMING) | recipes(schema, PAPER)
     if name not in known:
         raise InputError(
-            f"`learner` must be in a portfolio (sklearn, weka, streaming), got {name!r}. {_hint(name, known)}"
+            f"`learner` must be in a portfolio (sklearn, strong, weka, streaming), got {name!r}. {_hint(name, known)}"
         )
     if reason := known[name].obstacle(schema):
         raise InputError(f"`learner` must be usable here, got {name!r}, but {reason}")
@@ -145,7 +153,7 @@ def _meant(item: Any, schema: Schema) -> Mapping[str, Recipe | Learner]:  # noqa
         return listed([item])
     found = _named(item, schema)
     obstacles = [recipe.obstacle(schema) for recipe in found.values()]
-    if all(obstacles) and item in {*found, PAPER, STREAMING}:  # a pattern skips what cannot be used
+    if all(obstacles) and item in {*found, PAPER, STREAMING, SPACES}:  # a pattern skips what cannot be used
         raise InputError(f"`learners` must be usable here, got {item!r}, but {obstacles[0]}")
     return found
 
@@ -156,19 +164,28 @@ def _obstacle(item: Recipe | Learner, schema: Schema) -> str:
 
 def _named(item: str, schema: Schema) -> dict[str, Recipe]:
     """Return the recipes that an item names: a whole portfolio, one learner, or all that match a pattern."""
-    table = STREAMING if item.startswith("stream") else PAPER if item.startswith(PAPER) else DEFAULT
+    starts = {"stream": STREAMING, PAPER: PAPER, "space": SPACES}
+    table = next((name for start, name in starts.items() if item.startswith(start)), DEFAULT)
+    if table == DEFAULT and item != DEFAULT and not _matching(item, recipes(schema)):
+        table = STRONG
     known = recipes(schema, table)
     if not known:
         raise InputError(f"`learners` must be for {schema.task}, got {item!r}. WEKA's are classifiers.")
     if item == table:
         return known
-    found = [item] if item in known else [name for name in known if fnmatchcase(name, item)]
+    found = _matching(item, known)
     if not found:
-        hint = _hint(item, [*known, DEFAULT, PAPER, STREAMING])
+        hint = _hint(item, [*recipes(schema), *known, DEFAULT, STRONG, SPACES, PAPER, STREAMING])
         raise InputError(
-            f"`learners` must name learners, sklearn, weka, streaming, or a Python file, got {item!r}. {hint}"
+            f"`learners` must name learners, sklearn, strong, spaces, weka, streaming, or a Python file, got {item!r}."
+            f" {hint}"
         )
     return {name: known[name] for name in found}
+
+
+def _matching(item: str, known: Iterable[str]) -> list[str]:
+    """Return the learner of that name, or those that match the pattern; the default portfolio comes before `strong`."""
+    return [item] if item in known else [name for name in known if fnmatchcase(name, item)]
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

@@ -39,6 +39,8 @@ class Learner:
         Unfitted scikit-learn estimator or pipeline.
     description
         One line for people who choose among learners.
+    family
+        Common name of learners that gain alike from more rows, such as configurations of one booster.
 
     Raises
     ------
@@ -49,6 +51,7 @@ class Learner:
     name: str
     estimator: Estimator
     description: str = ""
+    family: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -96,6 +99,8 @@ class Recipe:
         Returns what else is missing on this machine, or an empty string.
     numbers
         Whether the estimator takes a numeric matrix only.
+    family
+        As in `Learner`.
     """
 
     name: str
@@ -107,6 +112,7 @@ class Recipe:
     two: bool = False
     needs: Callable[[], str] | None = None
     numbers: bool = False
+    family: str = ""
 
     def obstacle(self, schema: Schema) -> str:
         """Return why this learner cannot be used here or on such rows, and what to do; empty if it can."""
@@ -122,7 +128,7 @@ class Recipe:
 
     def learner(self, schema: Schema) -> Learner:
         """Build the learner for rows of this schema."""
-        return Learner(self.name, encoded(self.make(), schema, self.how), self.description)
+        return Learner(self.name, encoded(self.make(), schema, self.how), self.description, self.family)
 
 
 def optional(package: str, name: str, **settings: object) -> Callable[[], Estimator]:

@@ -15,6 +15,7 @@ from sklearn.compose import TransformedTargetRegressor
 
 from pydaub.algorithm.curve import Growth
 from pydaub.learners.adapters import LabelCoded
+from pydaub.learners.stopping import EarlyStoppedClassifier, EarlyStoppedRegressor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,7 @@ GROWTHS: Final = {
     **dict.fromkeys(("Nearest", "KNeighbors", "RadiusNeighbors"), _NEIGHBOURS),
     **dict.fromkeys(("HistGradientBoosting", "LGBM", "XGB", "CatBoost"), _HISTOGRAMS),
 }
+WRAPPERS: Final = (LabelCoded, EarlyStoppedClassifier, EarlyStoppedRegressor, TransformedTargetRegressor)
 COLUMNS, CLASSES = 30, 2  # where the data is not known
 ROUNDS: Final = ("n_estimators", "iterations", "max_iter")  # parameters that multiply the cost
 
@@ -98,7 +100,7 @@ def cost_of(name: str, estimator: Any) -> Cost:  # noqa: ANN401  # any estimator
 
 def kind_of(estimator: Any) -> tuple[str, float]:  # noqa: ANN401  # any estimator
     """Return the kind of an estimator, or of the last step of a pipeline, and how many rounds it has."""
-    while hasattr(estimator, "steps") or isinstance(estimator, LabelCoded | TransformedTargetRegressor):
+    while hasattr(estimator, "steps") or isinstance(estimator, WRAPPERS):
         wrapped = getattr(estimator, "regressor", None) or getattr(estimator, "estimator", None)
         estimator = wrapped or estimator.steps[-1][1]
     name = type(estimator).__name__.removesuffix("Classifier").removesuffix("Regressor")

@@ -6,6 +6,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -67,7 +68,7 @@ def _learner(item: Any) -> Learner:  # noqa: ANN401  # checked here, since users
         case Learner():
             return item
         case (name, Learner() as learner):
-            return Learner(name, learner.estimator, learner.description)
+            return replace(learner, name=name)
         case (name, estimator):
             return Learner(name, estimator)
         case _:
@@ -138,7 +139,7 @@ def _check_parameters(estimator: Estimator, tables: Any) -> None:  # noqa: ANN40
             )
 
 
-def _kind(estimator: Estimator) -> str:
+def kind(estimator: Estimator) -> str:
     """Return the lowercase name of the estimator's class, or of the last step's class if it is a pipeline."""
     while hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]
@@ -147,14 +148,14 @@ def _kind(estimator: Estimator) -> str:
 
 def _named(estimator: Estimator, settings: Mapping[str, object], shown: Callable[[object], str]) -> str:
     parameters = (f"{key.rpartition('__')[2]}={shown(value)}" for key, value in settings.items())
-    return " ".join([_kind(estimator), *parameters])
+    return " ".join([kind(estimator), *parameters])
 
 
 def _brief(value: object) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.3g}"
     if hasattr(value, "get_params"):
-        return _kind(value)
+        return kind(value)
     return getattr(value, "__name__", None) or str(value)
 
 

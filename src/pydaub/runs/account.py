@@ -11,6 +11,7 @@ from pydaub.records import (
     Allocation,
     Asked,
     Combined,
+    Drawn,
     Evaluated,
     Event,
     Failure,
@@ -103,6 +104,7 @@ class Account:
         self.decisions: list[Decision] = []
         self.selected: str | None = None
         self.combined: Combined | None = None
+        self.drawn: dict[str, str] = {}  # the parameters of configurations that joined, in words
         self.stopped: str | None = None
         self.paused = False
         self.resumed = 0  # outcomes that the journal held when this process started
@@ -173,7 +175,7 @@ class Account:
             if isinstance(self.ahead[allocation], Failure):
                 del self.ahead[allocation]
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event) -> None:  # noqa: C901  # one case for each kind
         """Take in an event; raises JournalMismatch where the strategy would not have done that."""
         match event:
             case Asked(allocation):
@@ -191,6 +193,9 @@ class Account:
                 self.selected, self.stopped = learner, None
                 self._log(f"{learner} is selected.", learner)
                 self._end()
+            case Drawn(learner, _, words):
+                self.drawn[learner] = words
+                self._log(f"{learner} joins: {words}.", learner)
             case Combined(weights, _, _, clock):
                 self._tick(clock)
                 self.combined = event

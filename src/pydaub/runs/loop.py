@@ -23,6 +23,7 @@ from pydaub.errors import (
 from pydaub.records import (
     Allocation,
     Combined,
+    Drawn,
     Evaluated,
     Event,
     Outcome,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from pydaub.engines import Engine
     from pydaub.evaluation.combining import Combination
+    from pydaub.runs.drawing import Drawing
     from pydaub.runs.result import Result
 
     Watch: TypeAlias = Callable[[Event, Account], None]
@@ -123,6 +125,7 @@ class Loop:
         watch: Watch | None = None,
         steering: Steering | None = None,
         retry: bool = False,
+        drawing: Drawing | None = None,
     ) -> None:
         if not isinstance(strategy, Strategy):
             raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
@@ -137,6 +140,7 @@ class Loop:
         self._account = Account(strategy, begun.settings, begun.versions, held=True)
         self._strategy, self._engine, self._journal = strategy, engine, journal
         self._watch, self._steering, self._retry = watch, steering, retry
+        self._drawing, self._let_in = drawing, len(strategy.learners)
         self._past = journal.events[1:] if journal else []
         measured = {event.allocation for event in self._past if isinstance(event, Evaluated)}
         self._account.known = {
@@ -154,11 +158,7 @@ class Loop:
         """Run until the winner is known or the run must stop; close the engine, whatever happens."""
         try:
             self._replay()
-            failed = list(self._strategy.failures) if self._retry else []
-            if self._past and (failed or self._strategy.winner is None):
-                self._record(Resumed(self._clock))
-            for name in failed:
-                self._record(Steered("retry", name, self._clock))
+            self._begin()
             while (allocation := self._next()) is not None:
                 self._evaluate(allocation)
             if self._account.selected != self._strategy.winner and self._strategy.winner is not None:
@@ -192,11 +192,26 @@ class Loop:
     def _clock(self) -> float:
         return self._clock_before + self._engine.clock
 
+    def _begin(self) -> None:
+        """Record how the run begins, or goes on."""
+        for drawn in self._drawing.first() if self._drawing and not self._past else ():
+            self._record(drawn, sync=False)
+        failed = list(self._strategy.failures) if self._retry else []
+        if self._past and (failed or self._strategy.winner is None):
+            self._record(Resumed(self._clock))
+        for name in failed:
+            self._record(Steered("retry", name, self._clock))
+
     def _replay(self) -> None:
         """Fold the journal's events into the account."""
+        first = {*self._strategy.learners}
         for event in self._past:
             if isinstance(event, Steered) and event.command == "add" and self._steering and event.learner:
                 self._steering.admit(event.learner)
+                self._let_in += 1
+            if isinstance(event, Drawn) and self._drawing and event.learner not in first:
+                self._drawing.take(event)
+                self._let_in += 1
             try:
                 self._account.take(event)
             except JournalMismatch as error:
@@ -217,12 +232,23 @@ class Loop:
             asked = self._account.ask()
             if asked is None:
                 return None
+            self._draw()
             # Not synced: it follows from the outcomes, and only shows what is going on.
             self._record(asked, sync=False, taken=True)
             if self._journal and asked.allocation in self._account.known:
                 # So that the journal can be read without the known outcomes. Nobody watches: nothing has happened.
                 outcome = self._account.known[asked.allocation]
                 self._journal.append(Evaluated(asked.allocation, outcome, self._clock), sync=False)
+
+    def _draw(self) -> None:
+        """Make the learners that the strategy has let in from a space."""
+        if self._drawing is None:
+            return
+        for name in self._strategy.learners[self._let_in :]:
+            drawn = self._drawing.draw(name, self._strategy)
+            self._drawing.take(drawn)
+            self._record(drawn, sync=False)
+            self._let_in += 1
 
     def _evaluate(self, allocation: Allocation) -> None:
         """Wait until the outcome has been told or is no longer wanted, and keep the other workers busy meanwhile."""
@@ -280,6 +306,7 @@ class Loop:
             self._steering.admit(learner)
         event = Steered(command, learner, self._clock)
         self._account.steer(event)
+        self._let_in += command == "add"
         if command == "drop":
             for allocation in [each for each in self._pending if each.learner == learner]:
                 self._engine.cancel(allocation)

@@ -8,7 +8,7 @@ import math
 import platform
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
@@ -21,8 +21,10 @@ from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import check_scoring_fits, parameters_of
 from pydaub.learners.costs import growths_of, with_costs
+from pydaub.learners.spaces import Space
 from pydaub.learners.weka.jar import jar
 from pydaub.records import METRICS, SCORE_ROWS, Scores
+from pydaub.runs.drawing import first_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -93,6 +95,7 @@ class Plan:
     task: Task
     strategy: Strategy
     note: str | None = None
+    spaces: Mapping[str, Space] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -142,16 +145,40 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
         check_scoring_fits(task.data, task.scoring)
     schedule, note = (sizes or Sizes()).schedule(task.data.full_size)
     schema, estimators = task.data.schema, {name: learner.estimator for name, learner in task.learners.items()}
+    task, spaces = _with_first_draws(task)
+    counts = {name: None if space.count == math.inf else int(space.count) for name, space in spaces.items()}
     resolved = with_costs(parameters or {}, estimators, schema.features, max(len(schema.classes), 1))
     members = MEMBERS if task.ensemble else 1
     made = make_strategy(
-        strategy, tuple(task.learners), schedule, resolved, scores_of(task), growths_of(estimators), members
+        strategy,
+        tuple(task.learners),
+        schedule,
+        resolved,
+        scores_of(task),
+        growths_of(estimators),
+        members,
+        counts,
+        {name: learner.family for name, learner in task.learners.items() if learner.family},
     )
     task = _scored_for(task, made)
     first = made.schedule.sizes[0]
     if isinstance(task.cv, int) and task.cv > first:
         raise InputError(f"`cv` must be at most the {first} rows of the first size, got {task.cv} folds.")
-    return Plan(task, made, note if first == schedule.sizes[0] else None)
+    return Plan(task, made, note if first == schedule.sizes[0] else None, spaces)
+
+
+def _with_first_draws(task: Task) -> tuple[Task, dict[str, Space]]:
+    """Return the task with the first configurations of each space in its place, and the spaces."""
+    spaces = {name: learner for name, learner in task.learners.items() if isinstance(learner, Space)}
+    if not spaces:
+        return task, spaces
+    learners = {name: learner for name, learner in task.learners.items() if name not in spaces}
+    for space in spaces.values():
+        for name, point in first_points(space, task.seed).items():
+            if name in learners:
+                raise InputError(f"Each learner must have a name of its own, got {name!r} twice. Rename one.")
+            learners[name] = space.at(point, name)
+    return replace(task, learners=learners), spaces
 
 
 def _scored_for(task: Task, strategy: Strategy) -> Task:

@@ -13,6 +13,7 @@ from pydaub.learners import built_in
 from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
 from pydaub.records import Allocation, Measurement, Started
 from pydaub.runs.certificate import certificate_of
+from pydaub.runs.drawing import Drawing
 from pydaub.runs.journal import JOURNAL, Journal
 from pydaub.runs.loop import Loop, Steering
 from pydaub.runs.plan import Plan, versions
@@ -85,10 +86,14 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         engine = stack.enter_context(open_engine(task, where))
 
         def admit(name: str) -> None:
-            added[name] = built_in(name, task.data.schema)
-            engine.admit(name, added[name])
+            let_in(name, built_in(name, task.data.schema))
+
+        def let_in(name: str, learner: Learner) -> None:
+            added[name] = learner
+            engine.admit(name, learner)
 
         steering = None if mailbox is None else Steering(mailbox, admit)
+        drawing = Drawing(plan.spaces, task.seed, let_in) if plan.spaces else None
         loop = Loop(
             plan.strategy,
             engine,
@@ -99,6 +104,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             watch=watch,
             steering=steering,
             retry=retry,
+            drawing=drawing,
         )
         account, fitted, note = loop.run(), None, None
         if hand_over:

@@ -86,12 +86,14 @@ def _selected(account: Account, result: Result) -> str:
     if result.selected is None or result.valid_score is None:
         return f"Nothing has been selected: {result.stopped or 'every learner failed'}."
     score = f"{account.scores.name} {score_text(result.valid_score)}"
+    words = account.drawn.get(result.selected)
+    selected = f"{result.selected} ({words})" if words else result.selected
     if result.stopped:
         return (
-            f"The run ended early ({result.stopped}). The best so far is {result.selected}: {score} with"
+            f"The run ended early ({result.stopped}). The best so far is {selected}: {score} with"
             f" {result.selected_size or 0:,} of {result.full_size:,} rows."
         )
-    return f"Selected {result.selected}: {score} on all {result.full_size:,} training rows."
+    return f"Selected {selected}: {score} on all {result.full_size:,} training rows."
 
 
 def ensemble(account: Account) -> list[str]:

@@ -287,6 +287,21 @@ def test_an_ensemble_gets_more_learners_with_all_rows_for_at_most_twice_the_time
     assert run(again, TableEngine(table, 1)).steps == together.steps, "on any number of workers"
 
 
+def test_relatives_that_are_behind_are_not_trained_on_all_rows() -> None:
+    """Forty learners of one family gain alike, so a few of them tell what the others may expect."""
+    rng = random.Random(0)
+    ends = {f"x{place}": 0.7 + 0.002 * place + rng.gauss(0, 0.0005) for place in range(40)}
+    curves = {name: [end - gap + rng.gauss(0, 0.0005) for gap in (0.12, 0.08, 0.04, 0.0)] for name, end in ends.items()}
+    table, scores = table_of(curves), Scores(rows=100_000)
+    alone = run(Frugal(curves, SCHEDULE, hedge=0.0, scores=scores), TableEngine(table))
+    strategy = Frugal(curves, SCHEDULE, hedge=0.0, scores=scores, families=dict.fromkeys(curves, "x"))
+    together = run(strategy, TableEngine(table, 2))
+    assert together.selected == alone.selected == "x39"
+    assert together.seconds < alone.seconds
+    again = run(Frugal.from_settings(strategy.settings), TableEngine(table, 1))
+    assert again.steps == together.steps
+
+
 def test_those_that_an_ensemble_needs_are_the_most_promising() -> None:
     curves = {"best": [0.6, 0.7, 0.8, 0.9], "near": [0.6, 0.7, 0.78, 0.86], "poor": [0.2, 0.21, 0.22, 0.22]}
     strategy = Frugal(curves, SCHEDULE, hedge=0.0, members=2)

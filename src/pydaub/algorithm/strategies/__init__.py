@@ -51,6 +51,8 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
     scores: Scores | None = None,
     growths: Mapping[str, Growth] | None = None,
     members: int = 1,
+    spaces: Mapping[str, int | None] | None = None,
+    families: Mapping[str, str] | None = None,
 ) -> Strategy:
     """Return the strategy of that name.
 
@@ -65,6 +67,8 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
     scores, growths, members
         What the scores are, how the costs of learners grow, and how many learners an ensemble is chosen from, for
         strategies that need to know.
+    spaces, families
+        Spaces of learners that further configurations come from, and families of learners, as for `Frugal`.
     """
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {name!r}.")
@@ -73,7 +77,12 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
         if name not in (those := strategies_with(key)):
             raise InputError(f"`{key}` must go with the strategy {' or '.join(those) or 'that has it'}, got {name!r}.")
     kind = STRATEGIES[name]
-    known = {"scores": scores or Scores(), "growths": growths, "members": members} if kind.needs_scores else {}
+    known: dict[str, Any] = {}
+    if kind.needs_scores:
+        known = {"scores": scores or Scores(), "growths": growths, "members": members, "spaces": spaces}
+        known["families"] = families
+    elif spaces:
+        raise InputError(f"Spaces of learners must go with the strategy {DEFAULT}, got {name!r}.")
     return kind(learners, schedule, **given, **known)
 
 

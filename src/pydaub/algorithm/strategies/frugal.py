@@ -9,9 +9,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydaub.algorithm.curve import EXPONENTS, USUAL_GROWTH, Growth, seconds_ahead
-from pydaub.algorithm.outlook import LARGEST_ERROR, LEAST_SECONDS, SMALLEST_SHARE, Outlook, ceiling, expected
+from pydaub.algorithm.outlook import (
+    LARGEST_ERROR,
+    LEAST_SECONDS,
+    OWN_NOISE,
+    SMALLEST_SHARE,
+    Outlook,
+    ceiling,
+    expected,
+    relative_gain,
+)
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import Parameter
+from pydaub.algorithm.strategies.drawing import AT_ONCE, MOST_DRAWN, RECENT, drawn_name, expected_gain
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
@@ -32,6 +42,7 @@ COSTS: Final = Parameter(
 # An evaluation is ended when it takes longer than `OVERRUN` times its forecast plus `GRACE` seconds. Its next forecast
 # is then at least `OVERRUN` times the time that it took.
 OVERRUN, GRACE = 4.0, 1.0
+LEAST_RELATIVES, MANY_RELATIVES = 5, 20  # learners of a family that tell, and tell well, what others may expect
 USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds a row, and their growth
 # Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
 # exceeds delta with it.
@@ -89,6 +100,13 @@ class Frugal(Steerable):
     members
         How many of the most promising learners get all rows in the end, as an ensemble needs them; at most as much
         time is spent on that as on everything else.
+    spaces
+        How many configurations each space of learners has, by its name; None if there is no end to them. The learners
+        "NAME 1", "NAME 2", ... are configurations of the space NAME. Once no learner is worth its time, further ones
+        join, as long as they bring more on average than their time is worth.
+    families
+        The family of each learner that has one, by name: configurations of one kind gain alike from more rows, so what
+        some have gained at a size is what the others may expect.
     """
 
     parameters = (DELTA, HEDGE, COSTS)
@@ -106,9 +124,20 @@ class Frugal(Steerable):
         costs: str | Mapping[str, Sequence[float]] = COSTS.default,
         growths: Mapping[str, Sequence[float]] | None = None,
         members: int = 1,
+        spaces: Mapping[str, int | None] | None = None,
+        families: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(learners, schedule)
+        self._family = dict(families or {})
+        self._relatives: dict[str, list[str]] = {}  # those with an outcome, by family
         self._members = from_one(members, "members")
+        self._spaces = dict(spaces or {})
+        self._drawn: dict[str, list[str]] = {space: [] for space in self._spaces}  # configurations by space
+        self._space_of: dict[str, str] = {}
+        for space, found in self._drawn.items():
+            while (name := drawn_name(space, len(found) + 1)) in self._curves:
+                found.append(name)
+                self._space_of[name] = space
         self._growths = {name: Growth(*growth) for name, growth in (growths or {}).items()}
         self._costs = None if costs == COSTS.default else _checked_costs(costs)
         self._delta = number(delta, "delta")
@@ -206,6 +235,8 @@ class Frugal(Steerable):
             "costs": COSTS.default if self._costs is None else self._costs,
             "growths": {name: list(growth) for name, growth in self._growths.items()},
             **({"members": self._members} if self._members > 1 else {}),
+            **({"spaces": self._spaces} if self._spaces else {}),
+            **({"families": self._family} if self._family else {}),
             "scores": self._scores.to_json(),
         }
 
@@ -221,6 +252,8 @@ class Frugal(Steerable):
             settings["costs"],
             settings.get("growths"),
             settings.get("members", 1),
+            settings.get("spaces"),
+            settings.get("families"),
         )
 
     @staticmethod
@@ -241,6 +274,8 @@ class Frugal(Steerable):
         decided = self._decide()
         chosen = decided[0] if decided else self._affordable()
         self._hedging = None if decided else chosen
+        if chosen is None and (space := self._worth_drawing()):
+            return Allocation(self._draw(space), self.schedule.sizes[0])
         if chosen is None:
             self._joining = chosen = next(iter(self._wanted()), None)
         if chosen is None:
@@ -269,6 +304,58 @@ class Frugal(Steerable):
         if first is None or self._hedged - first[0] > self._hedge * self._spent:
             return None
         return self.learners[first[1]]
+
+    def likely(self, learner: str) -> float | None:
+        """Return the score that a learner will probably reach on all rows; None if nothing is known of it."""
+        self._check_known(learner)
+        if learner in self._at_full:
+            return self._at_full[learner]
+        outlook = self._outlooks.get(learner)
+        return None if outlook is None else outlook.likely
+
+    def _worth_drawing(self) -> str | None:
+        """Return the space whose next configurations bring most for their time, if that pays."""
+        best, price = max(self._at_full.values(), default=None), self._price()
+        found, most = None, 0.0
+        for space, drawn in self._drawn.items():
+            limit = self._spaces[space]
+            if best is None or not drawn or len(drawn) >= min(limit or MOST_DRAWN, MOST_DRAWN):
+                continue
+            recent = drawn[-max(len(drawn) // 2, RECENT) :]  # proposals get better, and nearer to each other
+            spent = sum(self._paid(name) for name in recent)
+            before, now = self._likely_scores(drawn[: -len(recent)]), self._likely_scores(recent)
+            if len(before) >= RECENT and max(now, default=-math.inf) - max(before) <= price * spent:
+                continue  # the latest have brought less than their time was worth
+            gain = expected_gain(now, best, self._noise(best)) - price * (spent / len(recent) + LEAST_SECONDS)
+            if gain > most:
+                found, most = space, gain
+        return found
+
+    def _likely_scores(self, names: Sequence[str]) -> list[float]:
+        return [score for name in names if (score := self.likely(name)) is not None]
+
+    def _paid(self, learner: str) -> float:
+        """Return the seconds that a learner has cost so far."""
+        curve = self._curves[learner]
+        if self._costs is not None:
+            return sum(self._cost(learner, size) for size in curve.sizes)
+        return sum(point.own_seconds for point in curve.measurements)
+
+    def _noise(self, score: float) -> float:
+        """Return by how much scores of similar learners differ by chance."""
+        rows = self._scores.noise_rows(self.schedule.full_size)
+        share = min(max(score, 0.0), 1.0)
+        return 2 * OWN_NOISE * math.sqrt(share * (1 - share) / rows) if rows else 0.0
+
+    def _draw(self, space: str) -> str:
+        """Let further configurations join, and return the name of the first."""
+        limit, count = self._spaces[space] or math.inf, len(self._drawn[space])
+        names = [drawn_name(space, count + place) for place in range(1, AT_ONCE + 1) if count + place <= limit]
+        for name in names:
+            self._space_of[name] = space
+            self._drawn[space].append(name)
+            self.add(name)
+        return names[0]
 
     def _wanted(self) -> list[str]:
         """Return the learners that an ensemble needs and that do not have all rows, most promising first."""
@@ -392,6 +479,50 @@ class Frugal(Steerable):
             insort(self._firsts, outcome.valid_score)
         self._best = max(self._best, outcome.valid_score)
         self._look(learner)
+        self._look_at_relatives(learner)
+
+    def _look_at_relatives(self, learner: str) -> None:
+        """Look again at the family of a learner: what it reached is what the others may expect."""
+        family, size = self._family_of(learner), self._curves[learner].sizes[-1]
+        if family is None:
+            return
+        relatives = self._relatives.setdefault(family, [])
+        if learner not in relatives:
+            relatives.append(learner)
+        smaller = [name for name in relatives if name in self._outlooks and self._curves[name].sizes[-1] < size]
+        count = len(relatives) - len(smaller)
+        if LEAST_RELATIVES <= count <= MANY_RELATIVES or count % MANY_RELATIVES == 0:
+            for name in smaller:
+                self._look(name)
+
+    def _family_of(self, learner: str) -> str | None:
+        return self._family.get(learner) or self._space_of.get(learner)
+
+    def _expected_of(self, learner: str) -> tuple[float, float, int] | None:
+        """Return what a learner may gain by its next steps, as far as enough of its relatives have made them.
+
+        The errors of relatives are regressed on those at the learner's size. What the scores differ by chance is no
+        difference between learners.
+        """
+        family, curve = self._family_of(learner), self._curves[learner]
+        own = self._ceiling() - curve.measurements[-1].valid_score
+        if family is None or own <= 0:
+            return None
+        relatives = [self._errors(name) for name in self._relatives.get(family, ()) if name != learner]
+        start, ahead = curve.sizes[-1], [size for size in self.schedule.sizes if size > curve.sizes[-1]]
+        for count in range(len(ahead), 0, -1):
+            end = ahead[count - 1]
+            points = [(each[start], each[end]) for each in relatives if start in each and end in each]
+            if len(points) >= LEAST_RELATIVES:
+                mean, deviation = relative_gain(points, math.log(own), self._noise(self._best))
+                return mean, deviation, count
+        return None
+
+    def _errors(self, learner: str) -> dict[int, float]:
+        """Return the logarithms of a learner's errors, by size."""
+        curve, top = self._curves[learner], self._ceiling()
+        points = zip(curve.sizes, curve.measurements, strict=True)
+        return {size: math.log(top - point.valid_score) for size, point in points if point.valid_score < top}
 
     def _look(self, learner: str) -> None:
         curve, sizes = self._curves[learner], self.schedule.sizes
@@ -401,7 +532,8 @@ class Frugal(Steerable):
             return
         ahead = sizes[had + 1 :]
         rows = self._scores.noise_rows(curve.sizes[-1], curve.measurements[-1].scored)
-        outlook = expected(curve, ahead, self._ceiling(), rows, [self._cost(learner, size) for size in ahead])
+        costs = [self._cost(learner, size) for size in ahead]
+        outlook = expected(curve, ahead, self._ceiling(), rows, costs, self._expected_of(learner))
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
         self._solved.pop(learner, None)
@@ -412,14 +544,15 @@ class Frugal(Steerable):
     def _cost(self, learner: str, size: int) -> float:
         """Return what a training is expected to cost, or its declared cost."""
         if self._costs is not None:
-            factor, exponent = self._costs.get(learner, USUAL_COST)
+            factor, exponent = self._costs.get(learner, self._costs.get(self._space_of.get(learner, ""), [*USUAL_COST]))
             return float(factor * size**exponent)
         curve, rows = self._curves[learner], self._scores.rows
         scored = curve.measurements[-1].scored
         if scored is not None and size < self.schedule.full_size:
             rows = max(scored, size) if rows is None else min(rows, max(scored, size))
         points = list(zip(curve.sizes, curve.measurements, strict=True))
-        found = seconds_ahead(points, size, self._growths.get(learner, USUAL_GROWTH), rows)
+        growth = self._growths.get(learner, self._growths.get(self._space_of.get(learner, ""), USUAL_GROWTH))
+        found = seconds_ahead(points, size, growth, rows)
         ended_at, took = self._took.get(learner, (size, 0.0))
         return max(found, OVERRUN * took * size / ended_at) if ended_at <= size else found
 
@@ -448,7 +581,13 @@ class Frugal(Steerable):
         self._forget_decision()
 
     def _done(self) -> bool:
-        return not self._fresh and self._decide() is None and self._affordable() is None and not self._wanted()
+        return (
+            not self._fresh
+            and self._decide() is None
+            and self._affordable() is None
+            and self._worth_drawing() is None
+            and not self._wanted()
+        )
 
 
 def _hedge_price(outlook: Outlook) -> float:
