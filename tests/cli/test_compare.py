@@ -104,7 +104,7 @@ def test_when_every_learner_fails(data: Path, tmp_path: Path) -> None:
         (("--target", "lable"), "Did you mean 'label'?"),
         (
             ("--learners", "forrest"),
-            "`learners` must name learners, sklearn, weka, streaming, or a Python file, got 'forrest'.",
+            "`learners` must name learners, sklearn, strong, spaces, weka, streaming, or a Python file, got 'forrest'.",
         ),
         (("--scoring", "acuracy"), "Did you mean accuracy"),
         (("--cv", "1"), "`--cv` must be at least 2 folds, got 1."),

@@ -69,7 +69,7 @@ def test_a_paused_run_starts_nothing_and_a_stopped_run_has_a_best_learner(learne
         wait_until(lambda: _evaluated(folder) == before)
         assert "Added knn-5" in call("steer", folder, "add", "knn-5").out
         assert "got 'knn-5'" in refused("steer", folder, "add", "knn-5")
-        assert "must be in a portfolio (sklearn, weka, streaming), got" in refused(
+        assert "must be in a portfolio (sklearn, strong, weka, streaming), got" in refused(
             "steer", folder, "add", str(learners)
         )
         assert _evaluated(folder) == before
