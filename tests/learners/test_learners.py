@@ -69,8 +69,7 @@ def test_a_pattern_skips_what_cannot_be_used() -> None:
         ("forst-10", r"got 'forst-10'. Did you mean forest-10.*\?"),
         (
             "zzz",
-            r"must name learners, sklearn, strong, spaces, weka, streaming, or a Python file, got 'zzz'."
-            " `pydaub learners` lists them.",
+            r"sklearn, strong, spaces, weka, streaming, or a Python file, got 'zzz'. `pydaub learners` lists them.",
         ),
         ("tree,-stump", r"must name learners to remove after a minus, got '-stump': no match"),
         ("dummy,-dummy,-tree", r"got '-tree': no match"),
