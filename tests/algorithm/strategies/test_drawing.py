@@ -18,11 +18,11 @@ def sample(seed: int, count: int = 200, deviation: float = 0.02) -> list[float]:
 
 @pytest.mark.parametrize("seed", seeds(10, 100))
 def test_it_is_what_a_draw_exceeds_the_best_by(seed: int) -> None:
-    scores = sample(seed)
+    scores = sample(seed, 20_000)
     best = 0.82
     rng = random.Random(-seed)
     found = sum(max(rng.gauss(0.8, 0.02) - best, 0.0) for _ in range(20_000)) / 20_000
-    assert expected_gain(scores, best, 0.0) == pytest.approx(found, rel=0.5)
+    assert expected_gain(scores, best, 0.0) == pytest.approx(found, rel=0.15)
 
 
 @pytest.mark.parametrize("seed", seeds(10, 100))
