@@ -130,6 +130,8 @@ def test_learners_are_combined_if_together_they_are_better() -> None:
         assert search.best_params_ == search.ensemble_
         assert [name for name, _ in search.best_estimator_.estimators] == list(search.ensemble_)
     assert search.predict_proba(X).shape == (1200, 2)
+    with pytest.warns(UserWarning, match="No ensemble: fewer than two learners have all rows"):
+        assert DaubSearch(learners[:1], ensemble=True, random_state=0).fit(X, y).ensemble_ is None
     with pytest.raises(InputError, match="`ensemble` must go without `cv`"):
         DaubSearch(learners, ensemble=True, cv=3).fit(X, y)
     with pytest.raises(InputError, match="`ensemble` must go with a scorer by its name"):

@@ -34,7 +34,7 @@ from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfol
 from pydaub.learners.own import kind
 from pydaub.records import METRICS, VALIDATION_FRACTION, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
-from pydaub.runs.selection import Selection, select
+from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
 from pydaub.views.summary import event_line
 
 if TYPE_CHECKING:
@@ -313,6 +313,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         self.schedule_note_ = planned.note
         watch = _printed if self.verbose else None
         found = select(planned, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
+        if self.ensemble and found.account.combined is None:
+            warnings.warn(NO_ENSEMBLE, stacklevel=3)
         if found.note:
             warnings.warn(found.note, stacklevel=3)
         return found

@@ -23,7 +23,7 @@ from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
 from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_scoring, default_scoring, plan
-from pydaub.runs.selection import Selection, select
+from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
 from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
 if TYPE_CHECKING:
@@ -220,6 +220,8 @@ def _where_it_is(folder: RunFolder, selection: Selection, saved: Saved) -> list[
 
         lines.append(f"It was saved as a pickle because skops could not save it ({saved.reason}): {RUNS_CODE}.")
     trust = " --trust" if saved.reason is not None else ""
+    if folder.request.ensemble and combined is None:
+        lines.append(NO_ENSEMBLE)
     if selection.note:
         lines.append(selection.note)
     if selection.result.stopped:

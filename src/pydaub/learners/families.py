@@ -134,10 +134,6 @@ def _nystroem(task: Task, settings: Mapping[str, Any]) -> Estimator:
     return make_pipeline(features, StandardScaler(), _linear(task, settings))
 
 
-def _support_vectors(task: Task, settings: Mapping[str, Any]) -> Estimator:
-    return _scaled_target(svm.SVC, svm.SVR)(task, settings)
-
-
 def _network(task: Task, settings: Mapping[str, Any]) -> Estimator:
     given = {**settings, "hidden_layer_sizes": tuple(settings["hidden_layer_sizes"])}
     fixed = {"early_stopping": True, "n_iter_no_change": 8, "max_iter": 100}
@@ -240,7 +236,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "svm": Family(
         "Support vector machine, RBF kernel",
         "scaled",
-        _support_vectors,
+        _scaled_target(svm.SVC, svm.SVR),
         {"C": (0.5, 3.0, 20.0), "gamma": ("scale", 0.01, 0.1)},
     ),
     "neighbours": Family(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.engines.registry import Where, open_engine
 from pydaub.errors import FitFailed, InputError
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pydaub.runs.certificate import Certificate
     from pydaub.runs.loop import Watch
     from pydaub.runs.result import Result
+
+
+NO_ENSEMBLE: Final = "No ensemble: fewer than two learners have all rows, or their predictions could not be combined."
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         )
         account, fitted, note = loop.run(), None, None
         if hand_over:
-            if task.ensemble and (combination := engine.combine(_members(account))):
+            members = _members(account) if task.ensemble else {}
+            if len(members) > 1 and (combination := engine.combine(members)):
                 loop.combined(combination)
             fitted, note = _handed_over(task, account, engine, refit=refit)
     return Selection(account, {**task.learners, **added}, fitted, note)
