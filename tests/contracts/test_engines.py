@@ -184,9 +184,12 @@ def test_the_best_fitted_learner_is_kept_and_any_can_be_fitted_again(make: Calla
     assert kept.size_ == 160, "the best of the full size"
     assert engine.fitted(Allocation("c", 20), 0.4 + 20 / 1000) is None, "worse than another"
     assert engine.fitted(Allocation("b", 20), 0.5) is None, "another score"
-    assert engine.fit(Allocation("c", 160), with_validation=True).size_ == 167
+    good, bad = Allocation("c", 160), Allocation("b", 40)
+    found = engine.fit([good, bad, Allocation("a", 160)], with_validation=True)
+    assert found[good].size_ == found[Allocation("a", 160)].size_ == 167
     with pytest.raises(FitFailed, match=r"b could not be refitted: error: ValueError: no\. Raise the limits"):
-        engine.fit(Allocation("b", 40), with_validation=False)
+        raise found[bad]
+    engine.close()
 
 
 @every_engine

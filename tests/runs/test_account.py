@@ -147,11 +147,20 @@ def test_the_log_says_what_was_decided_and_why() -> None:
 
 def test_the_leader_is_the_selected_learner_with_all_rows_however_high_it_was_before() -> None:
     account = after_three_sizes()
-    evaluated(account, "good", 80, Measurement(0.9, 0.52, 1.0), 7.0)
+    evaluated(account, "good", 80, Measurement(0.9, 0.01, 1.0), 7.0)
     assert account.leader == Allocation("good", 40)
     account.take(Selected("good", 8.0))
     assert account.leader == Allocation("good", 80)
-    assert account.result.valid_score == 0.52
+    assert account.result.valid_score == 0.01
+
+
+def test_a_learner_with_all_rows_leads_unless_another_score_is_higher_beyond_its_noise() -> None:
+    account = after_three_sizes()
+    before = account.result.valid_score
+    assert before is not None
+    evaluated(account, "good", 80, Measurement(0.9, before - 0.01, 1.0), 7.0)
+    assert account.leader == Allocation("good", 80)
+    assert account.result.valid_score == before - 0.01
 
 
 def test_a_journal_without_its_last_line_is_of_a_killed_run() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import erfc
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -111,6 +111,11 @@ class Outlook:
     def likely(self) -> float:
         """Median of the full-data score."""
         return self.top - self.error * math.exp(-self._overall()[0])
+
+    def at_once(self) -> Outlook:
+        """Return the outlook of giving the learner all rows next, without the sizes between."""
+        step = (sum(doublings for doublings, _ in self.steps), self.steps[-1][1])
+        return replace(self, steps=(step,), seen=(*self._overall(), 1))
 
     def _overall(self) -> tuple[float, float]:
         """Return mean and standard deviation of the log-error reduction over all steps."""

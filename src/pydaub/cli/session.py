@@ -210,10 +210,9 @@ def _show_data(data: Prepared) -> None:
 
 
 def _where_it_is(folder: RunFolder, selection: Selection, saved: Saved) -> list[str]:
-    refitted = folder.request.refit and not selection.result.stopped and not selection.note
     combined = selection.account.combined
     what = "ensemble" if combined and combined.used else "learner"
-    rows = "all rows, validation rows included" if refitted else f"{selection.result.selected_size:,} rows"
+    rows = "all rows, validation rows included" if selection.refitted else f"{selection.result.selected_size:,} rows"
     lines = ["", f"The run is in {folder.path}; the {what}, trained on {rows}, is in {saved.path.name} there."]
     if saved.reason is not None:
         from pydaub.runs.saving import RUNS_CODE

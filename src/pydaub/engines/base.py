@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydaub.errors import FitFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydaub.evaluation.combining import Combination
     from pydaub.learners import Learner
@@ -47,7 +47,10 @@ class Engine(Protocol):
 
 
 class TaskEngine(Engine, Protocol):
-    """Evaluates the learners of a task, takes in new ones, and returns fitted learners, also after `close`."""
+    """Evaluates the learners of a task, takes in new ones, and returns fitted learners.
+
+    Fitted learners can also be asked for after `close`; whoever does that closes the engine once more.
+    """
 
     def admit(self, name: str, learner: Learner) -> None:
         """Add a learner to the task."""
@@ -61,8 +64,8 @@ class TaskEngine(Engine, Protocol):
     def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
         """Choose an ensemble among fitted learners that got these validation scores, as far as they were kept."""
 
-    def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
-        """Fit a learner once more, optionally on the validation rows too; raise FitFailed if that fails."""
+    def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
+        """Fit learners once more, optionally on the validation rows too; FitFailed stands for one that fails."""
 
 
 def fit_failed(allocation: Allocation, failure: Failure) -> FitFailed:

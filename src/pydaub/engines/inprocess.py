@@ -15,7 +15,7 @@ from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pydaub.learners import Learner
 
@@ -44,12 +44,15 @@ class InProcessEngine(SerialEngine):
         found = {each.learner: self.fitted(each, score) for each, score in members.items()}
         return combine(self._task, {name: fitted for name, fitted in found.items() if fitted is not None})
 
-    def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
-        """Fit a learner once more."""
-        try:
-            return fitted_on(self._task, allocation, with_validation=with_validation)
-        except Exception as error:
-            raise fit_failed(allocation, Failure("error", one_line(error))) from error
+    def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
+        """Fit learners once more, one after the other."""
+        found: dict[Allocation, Any] = {}
+        for allocation in allocations:
+            try:
+                found[allocation] = fitted_on(self._task, allocation, with_validation=with_validation)
+            except Exception as error:  # noqa: BLE001  # a learner may raise anything
+                found[allocation] = fit_failed(allocation, Failure("error", one_line(error)))
+        return found
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         """Return the size of the largest smaller sample and what was learned on it; None if there is none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import cloudpickle
 
 from pydaub.engines.base import fit_failed
-from pydaub.engines.registry import COMBINE, EVALUATE, FIT, PRELOAD
+from pydaub.engines.registry import EVALUATE, FINISH, PRELOAD
 from pydaub.engines.worker import TROUBLE
 from pydaub.errors import FolderTrouble, ProtocolError, RefusedAllocation
 from pydaub.evaluation.combining import Combination
@@ -20,10 +19,11 @@ from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
+from pydaub.isolation.proc import cores, gpus
 from pydaub.records import Allocation, Failure, Outcome, Postponed, from_one, outcome_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pydaub.engines.cluster.fleet import Fleet
     from pydaub.evaluation.evaluate import Task
@@ -35,22 +35,34 @@ LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all lib
 class IsolatedEngine:
     """An engine over a supervisor, which runs calls in child processes: a `Nursery` here, a `Fleet` on a cluster.
 
-    `slots` returns how many evaluations there is room for at the moment. The task is written to `folder`, where workers
+    `slots` returns how many evaluations there is room for at the moment. Learners that use a GPU get one of `gpus`, one
+    evaluation at a time for each; where there is none, they use the CPU. The task is written to `folder`, where workers
     find it, and where the fitted learner with the best score so far and the best one of the full size are kept.
     `limits` hold for each evaluation.
     """
 
-    def __init__(
-        self, task: Task, folder: Path, limits: Limits, supervisor: Nursery | Fleet, slots: Callable[[], int]
+    def __init__(  # noqa: PLR0913  # what to run, where, and with what
+        self,
+        task: Task,
+        folder: Path,
+        limits: Limits,
+        supervisor: Nursery | Fleet,
+        slots: Callable[[], int],
+        *,
+        gpus: Sequence[str] = (),
     ) -> None:
         self._supervisor, self._closed = supervisor, False
+        self._finishing: Nursery | None = None  # for what follows the run
         self._start = time.monotonic()
         self._running: dict[int, Allocation] = {}
         self._failed: list[tuple[Allocation, Outcome]] = []  # without having been sent to a worker
+        self._gpus, self._gpu_of = list(gpus), dict[Allocation, str]()  # those that are free, and who has the others
+        self._has_gpus, self._queued = bool(gpus), list[Allocation]()  # who waits for one
         self._limits, self._full_size, self._peak = limits, task.data.full_size, task.metrics != "none"
         self._reuse, self._kept = task.reuse and task.cv is None, task.kept
         self._learners: dict[str, Learner] = {}
         self._in_jvm: set[str] = set()
+        self._on_gpu: set[str] = set()
         self._needed: dict[str, list[str]] = {}  # what the server should import for each learner
         for name, learner in task.learners.items():
             self._know(name, learner)
@@ -72,12 +84,18 @@ class IsolatedEngine:
         self._learners[name], self._needed[name] = learner, packages(learner)
         if runs_in_jvm(learner.estimator):
             self._in_jvm.add(name)
+        if self._has_gpus and any(getattr(part, "uses_gpu", False) for part in _parts(learner.estimator)):
+            self._on_gpu.add(name)
 
     @property
     def free(self) -> int:
         """How many more evaluations there is room for."""
         self._slots = self._ask_slots()
-        return max(0, self._slots - len(self._running) - len(self._failed))
+        return max(0, self._slots - self._busy)
+
+    @property
+    def _busy(self) -> int:
+        return len(self._running) + len(self._failed) + len(self._queued)
 
     @property
     def clock(self) -> float:
@@ -91,7 +109,7 @@ class IsolatedEngine:
         on what the strategy has asked for (see `evaluation/reuse.py`).
         """
         # Compare with the room that was last reported: a node may have been lost since, and then Ray queues the call.
-        if self._closed or len(self._running) + len(self._failed) >= self._slots:
+        if self._closed or self._busy >= self._slots:
             raise ProtocolError(f"`submit` must wait for a free worker: all {self._slots} are busy.")
         if allocation.learner not in self._learners:
             raise RefusedAllocation(f"`learner` must be one of the task's, got {allocation.learner!r}.")
@@ -104,10 +122,22 @@ class IsolatedEngine:
             return
         if guess and self._reuse and can_go_on(self._learners[allocation.learner].estimator):
             raise RefusedAllocation(f"{allocation} must not be guessed: it starts from the sizes asked for before.")
+        if allocation.learner in self._on_gpu and not self._gpus:
+            if guess:
+                raise RefusedAllocation(f"{allocation} must not be guessed: every GPU is in use.")
+            self._queued.append(allocation)
+            return
+        self._begin(allocation)
+
+    def _begin(self, allocation: Allocation) -> None:
+        """Send an evaluation to a worker, with a GPU if the learner uses one."""
+        if allocation.learner in self._on_gpu:
+            self._gpu_of[allocation] = self._gpus.pop(0)
         arguments = {
             "folder": str(self._bench.folder),
             "learner": allocation.learner,
             "size": allocation.size,
+            "gpu": self._gpu_of.get(allocation),
             "above": self._bench.best_score(self._full_size, allocation.size, self._kept),
         }
         limits = self._limits
@@ -128,6 +158,7 @@ class IsolatedEngine:
             return None
         self._bench.tidy(self._full_size, self._kept)
         allocation = self._running.pop(ended.key)
+        self._pass_gpu_on(allocation)
         if ended.status == "timeout" and (allocation.limit or math.inf) < (self._limits.seconds or math.inf):
             return allocation, Postponed(ended.seconds)
         return allocation, _outcome(ended, peak=self._peak)
@@ -135,16 +166,29 @@ class IsolatedEngine:
     def cancel(self, allocation: Allocation) -> None:
         """Kill the worker of an evaluation."""
         self._failed = [entry for entry in self._failed if entry[0] != allocation]
+        self._queued = [each for each in self._queued if each != allocation]
         for key in [key for key, running in self._running.items() if running == allocation]:
             del self._running[key]
             self._supervisor.cancel(key)
+        self._pass_gpu_on(allocation)
+
+    def _pass_gpu_on(self, allocation: Allocation) -> None:
+        """Give the GPU of an evaluation that has ended to the next one that waits."""
+        if gpu := self._gpu_of.pop(allocation, None):
+            self._gpus.append(gpu)
+        while self._gpus and self._queued:
+            self._begin(self._queued.pop(0))
 
     def close(self) -> None:
         """Kill every worker and wait until they are gone."""
         self._running.clear()
         self._failed.clear()
+        self._queued.clear()
         self._closed = True
         self._supervisor.close()
+        if self._finishing is not None:
+            self._finishing.close()
+            self._finishing = None
         self._bench.clear_encoded()
 
     def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
@@ -152,41 +196,53 @@ class IsolatedEngine:
         return self._bench.fitted(allocation, score)
 
     def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
-        """Choose an ensemble among fitted learners, in a process of its own."""
-        arguments = {
-            "folder": str(self._bench.folder),
-            "members": [(each.learner, each.size, score) for each, score in members.items()],
-        }
-        ended = self._alone(COMBINE, arguments)
-        if ended is None or ended.status != "ok" or not ended.value:
-            return None
-        return Combination(**ended.value)
+        """Choose an ensemble among fitted learners, in a process of its own, under the limits that the user set."""
+        arguments = {"members": [(each.learner, each.size, score) for each, score in members.items()]}
+        needed = {name: None for each in members for name in self._needed[each.learner]}
+        (ended,) = self._finished([{"call": "combine", **arguments}], [*needed])
+        return Combination(**ended.value) if ended.status == "ok" and ended.value else None
 
-    def _alone(self, call: str, arguments: dict[str, Any]) -> Ended | None:
-        """Run a call in a process of its own on this machine, under the limits that the user set."""
-        with closing(Nursery(call)) as nursery:
-            nursery.begin(arguments, self._limits)
-            ended = nursery.wait()
-        if ended is not None and ended.status == "ok" and TROUBLE in ended.value:
-            raise FolderTrouble(ended.value[TROUBLE])
-        return ended
+    def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
+        """Fit learners once more, in processes on this machine, under the limits that the user set."""
+        paths = {each: self._bench.folder / f"selected-{number}.pkl" for number, each in enumerate(allocations)}
+        calls = [
+            {"call": "fit", "learner": each.learner, "size": each.size, "path": str(path)}
+            for each, path in paths.items()
+        ]
+        needed = {name: None for each in allocations for name in self._needed[each.learner]}
+        calls = [{**call, "with_validation": with_validation} for call in calls]
+        found: dict[Allocation, Any] = {}
+        for (allocation, path), ended in zip(paths.items(), self._finished(calls, [*needed]), strict=True):
+            if ended.status == "ok":
+                content = path.read_bytes()
+                path.unlink()
+                found[allocation] = cloudpickle.loads(content)
+            else:
+                found[allocation] = fit_failed(allocation, Failure(ended.status, ended.message, ended.seconds))
+        return found
 
-    def fit(self, allocation: Allocation, *, with_validation: bool) -> Any:  # noqa: ANN401  # as above
-        """Fit a learner once more, in a process of its own on this machine, under the limits that the user set."""
-        path = self._bench.folder / "selected.pkl"
-        arguments = {
-            "folder": str(self._bench.folder),
-            "learner": allocation.learner,
-            "size": allocation.size,
-            "path": str(path),
-            "with_validation": with_validation,
-        }
-        ended = self._alone(FIT, arguments)
-        if ended is not None and ended.status != "ok":
-            raise fit_failed(allocation, Failure(ended.status, ended.message, ended.seconds))
-        content = path.read_bytes()
-        path.unlink()
-        return cloudpickle.loads(content)
+    def _finished(self, calls: Sequence[Mapping[str, Any]], preload: Sequence[str]) -> list[Ended]:
+        """Carry out calls after the run, on this machine, as many at a time as there are workers; return their ends."""
+        if self._finishing is None:
+            self._finishing = Nursery(FINISH, PRELOAD)
+        waiting, places = list(enumerate(calls)), dict[int, int]()
+        found: dict[int, Ended] = {}
+        while waiting or places:
+            while waiting and len(places) < self._at_once:
+                place, call = waiting.pop(0)
+                arguments = {"folder": str(self._bench.folder), **call}
+                places[self._finishing.begin(arguments, self._limits, preload=preload)] = place
+            ended = self._finishing.wait()
+            if ended is not None:
+                found[places.pop(ended.key)] = ended
+        for ended in found.values():
+            if ended.status == "ok" and TROUBLE in ended.value:
+                raise FolderTrouble(ended.value[TROUBLE])
+        return [found[place] for place in range(len(calls))]
+
+    @property
+    def _at_once(self) -> int:
+        return max(1, min(self._slots, cores()))
 
 
 class ProcessEngine(IsolatedEngine):
@@ -194,7 +250,7 @@ class ProcessEngine(IsolatedEngine):
 
     def __init__(self, task: Task, workers: int, folder: Path, limits: Limits = NO_LIMITS) -> None:
         count = from_one(workers, "workers")
-        super().__init__(task, folder, limits, Nursery.taken(EVALUATE, PRELOAD), lambda: count)
+        super().__init__(task, folder, limits, Nursery.taken(EVALUATE, PRELOAD), lambda: count, gpus=gpus())
 
 
 def preload(task: Task) -> list[str]:
@@ -205,10 +261,16 @@ def preload(task: Task) -> list[str]:
 
 def packages(learner: Learner) -> list[str]:
     """Return what a server should import for a learner: the packages that its parts come from."""
-    modules = {type(part).__module__ for part in _parts(learner.estimator)}
+    parts = _parts(learner.estimator)
+    modules = {type(part).__module__ for part in parts} | {name for part in parts for name in _preload(part)}
     ours = {module for module in modules if module.startswith("pydaub.")}  # the WEKA adapter imports JPype
     others = {module.partition(".")[0] for module in modules - ours} - {"sklearn", "__main__", "builtins"}
     return [*sorted(ours | others), LAST]
+
+
+def _preload(estimator: Any) -> tuple[str, ...]:  # noqa: ANN401  # of any class
+    """Return the packages that one of our adapters imports when it is fitted."""
+    return type(estimator).preload if hasattr(type(estimator), "uses_gpu") else ()
 
 
 def runs_in_jvm(estimator: Any) -> bool:  # noqa: ANN401  # of any class

@@ -25,8 +25,7 @@ ENGINES: Final = ("serial", "processes", "ray")
 # What runs in worker processes, by its names, so that it can be started before anything heavy is imported here. The
 # server imports `PRELOAD` once, before it forks workers, and what a learner needs besides before its first worker.
 EVALUATE: Final = "pydaub.engines.worker:evaluate_at"
-FIT: Final = "pydaub.engines.worker:fit_at"
-COMBINE: Final = "pydaub.engines.worker:combine_at"
+FINISH: Final = "pydaub.engines.worker:finish_at"
 PRELOAD: Final = (
     *("pydaub.engines.worker", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network"),
     "pydaub.engines.worker:warm_up",

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import cloudpickle
 import numpy as np
@@ -21,6 +21,9 @@ from pydaub.evaluation.workbench import KEPT, Workbench
 from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
 from pydaub.learners import portfolio
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TROUBLE: Final = "trouble"  # key of an answer that is about the folder, not about the learner
 
@@ -41,8 +44,13 @@ def warm_up() -> None:
             evaluate(bench.task(name), Allocation(name, 20), bench)
 
 
-def evaluate_at(folder: str, learner: str, size: int, above: float) -> Answer:
-    """Evaluate a learner, and keep it in the folder if its validation score is at least `above`."""
+def evaluate_at(folder: str, learner: str, size: int, above: float, gpu: str | None = None) -> Answer:
+    """Evaluate a learner, and keep it in the folder if its validation score is at least `above`.
+
+    `gpu` is the only one that it may use.
+    """
+    if gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     bench = Workbench(Path(folder))
     allocation = Allocation(learner, size)
     try:
@@ -58,6 +66,12 @@ def evaluate_at(folder: str, learner: str, size: int, above: float) -> Answer:
     return Answer(outcome_to_json(outcome), reusable=isinstance(outcome, Measurement))
 
 
+def finish_at(call: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401  # of either
+    """Do what follows a run: "combine" or "fit"."""
+    calls: dict[str, Callable[..., dict[str, Any]]] = {"combine": combine_at, "fit": fit_at}
+    return calls[call](**arguments)
+
+
 def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, Any]:
     """Choose an ensemble among learners that the folder keeps; return its fields, none if there is no ensemble."""
     bench = Workbench(Path(folder))
@@ -70,7 +84,7 @@ def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, 
     return {} if combination is None else combination._asdict()
 
 
-def fit_at(folder: str, learner: str, size: int, path: str, *, with_validation: bool) -> dict[str, str]:
+def fit_at(folder: str, learner: str, size: int, path: str, *, with_validation: bool) -> dict[str, Any]:
     """Fit a learner and pickle it to `path`; return the trouble with the folder, if there was any."""
     try:
         task = Workbench(Path(folder)).task(learner)

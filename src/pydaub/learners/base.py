@@ -23,7 +23,13 @@ RandomState: TypeAlias = Any  # None, an integer or a numpy RandomState
 Rows: TypeAlias = Any  # X: an array, a sparse matrix or a data frame of any library
 
 # The extra of pydaub that installs each optional package.
-EXTRAS: Final = {"catboost": "boost", "imodels": "rules", "lightgbm": "boost", "xgboost": "boost"}
+EXTRAS: Final = {
+    "catboost": "boost",
+    "imodels": "rules",
+    "lightgbm": "boost",
+    "pytabkit": "realmlp",
+    "xgboost": "boost",
+}
 TWO: Final = 2
 
 
@@ -40,7 +46,8 @@ class Learner:
     description
         One line for people who choose among learners.
     family
-        Common name of learners that gain alike from more rows, such as configurations of one booster.
+        Common name of learners that differ in their settings only, the most promising first. They gain alike from more
+        rows.
 
     Raises
     ------

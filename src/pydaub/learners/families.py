@@ -24,6 +24,7 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 
 from pydaub.learners.base import Estimator, Recipe
 from pydaub.learners.encoding import encoded
+from pydaub.learners.realmlp import RealMLPClassifier, RealMLPRegressor
 from pydaub.learners.spaces import Space
 from pydaub.learners.stopping import EarlyStoppedClassifier, EarlyStoppedRegressor
 
@@ -64,8 +65,8 @@ class Family:
         """Return the learner with these settings."""
         shown = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in settings.items())
         make = partial(self.make, task, dict(settings))
-        kind = {"package": self.package, "dense": self.dense, "family": self.title}
-        return Recipe(name, f"{self.title}: {shown}", self.how, make, **kind)  # type: ignore[arg-type]  # as named
+        options = {"package": self.package, "dense": self.dense, "family": self.title}
+        return Recipe(name, f"{self.title}: {shown}", self.how, make, **options)  # type: ignore[arg-type]  # as named
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,10 @@ def _network(task: Task, settings: Mapping[str, Any]) -> Estimator:
     given = {**settings, "hidden_layer_sizes": tuple(settings["hidden_layer_sizes"])}
     fixed = {"early_stopping": True, "n_iter_no_change": 8, "max_iter": 100}
     return _scaled_target(neural_network.MLPClassifier, neural_network.MLPRegressor)(task, {**fixed, **given})
+
+
+def _realmlp(task: Task, settings: Mapping[str, Any]) -> Estimator:
+    return (RealMLPClassifier if task == "classification" else RealMLPRegressor)(**settings)
 
 
 _FOREST: Final = {
@@ -244,6 +249,14 @@ FAMILIES: Final[Mapping[str, Family]] = {
         "scaled",
         _one_of(neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor),
         {"n_neighbors": (3, 8, 20, 50), "weights": ("uniform", "distance"), "p": (1, 2)},
+    ),
+    "realmlp": Family(
+        "RealMLP",
+        "scaled",
+        _realmlp,
+        {"n_epochs": (64, 256), "hidden_width": (128, 256), "p_drop": (0.0, 0.15, 0.3)},
+        package="pytabkit",
+        dense=True,
     ),
     "network": Family(
         "Neural network",

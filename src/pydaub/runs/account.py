@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 BY_HAND: Final = "stopped by hand"
 NOT_FINISHED: Final = "not finished"
+SURE: Final = 2.0  # standard errors
 GOING_ON: Final = ("running", "paused")
 STEERED: Final = {
     "pause": "The run was paused by hand.",
@@ -108,7 +110,8 @@ class Account:
         self.stopped: str | None = None
         self.paused = False
         self.resumed = 0  # outcomes that the journal held when this process started
-        self._best: dict[str, tuple[float, int]] = {}  # each learner's best score, and with how many rows
+        self._best: dict[str, tuple[float, int, float]] = {}  # each learner's best score, its rows, and its noise
+        self._at_full: dict[str, float] = {}  # scores with all rows
         self._size: dict[str, int] = {}
         self._rows: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
@@ -257,8 +260,12 @@ class Account:
     def _improve(self, allocation: Allocation, outcome: Outcome) -> None:
         """Remember the learner's best score; an outcome that is known from elsewhere comes in without an event."""
         if isinstance(outcome, Measurement):
-            reached = (outcome.valid_score, allocation.size)
+            rows, share = self.scores.noise_rows(allocation.size, outcome.scored), outcome.valid_score
+            noise = math.sqrt(share * (1 - share) / rows) if rows and 0 <= share <= 1 else 0.0
+            reached = (outcome.valid_score, allocation.size, noise)
             self._best[allocation.learner] = max(self._best.get(allocation.learner, reached), reached)
+            if allocation.size == self.full_size:
+                self._at_full[allocation.learner] = outcome.valid_score
 
     def _tick(self, clock: float) -> None:
         self.clock = max(self.clock, clock)
@@ -304,7 +311,8 @@ class Account:
     def leader(self) -> Allocation | None:
         """The selected learner with all rows; before that, the best validation score so far with its size.
 
-        A dropped learner leads only where no other has been measured. Nobody leads where every learner failed.
+        A learner with all rows leads unless a score with fewer rows is higher by more than twice its standard error. A
+        dropped learner leads only where no other has been measured. Nobody leads where every learner failed.
         """
         state = self.state
         if state == "finished" and self.selected is not None:
@@ -313,7 +321,14 @@ class Account:
             return None
         racing = [name for name in self._best if name not in self.strategy.dropped]
         best = max(racing or self._best, key=lambda name: self._best[name], default=None)
-        return None if best is None else Allocation(best, self._best[best][1])
+        if best is None:
+            return None
+        score, size, noise = self._best[best]
+        full = {name: self._at_full[name] for name in racing or self._best if name in self._at_full}
+        first = max(full, key=lambda name: full[name], default=None)
+        if size < self.full_size and first is not None and full[first] >= score - SURE * noise:
+            return Allocation(first, self.full_size)
+        return Allocation(best, size)
 
     @property
     def result(self) -> Result:
@@ -356,12 +371,19 @@ class Account:
 
     def full_seconds(self) -> float | None:
         """Return about how long training every learner on all rows would take; None if one was never tried."""
-        return projected_seconds(self.outcomes.items(), self.learners, self.full_size, self.scores.rows)
+        return projected_seconds(self.outcomes.items(), self.tried, self.full_size, self.scores.rows)
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        """The learners, without those that the strategy has not started because others of their kind promise little."""
+        untried = self.strategy.untried
+        return tuple(name for name in self.learners if name not in untried)
 
     def standings(self) -> dict[str, Standing]:
         """Return what each learner is doing, and why."""
         state, leader, strategy = self.state, self.leader, self.strategy
         failures, dropped, ruled_out = strategy.failures, strategy.dropped, strategy.ruled_out()
+        untried = strategy.untried
         training = {allocation.learner: allocation.size for allocation in self.training}
         following = self._following(training) if state in (*GOING_ON, "killed") else None
 
@@ -379,6 +401,8 @@ class Account:
                 return Standing("has all rows")
             if name in ruled_out:
                 return Standing("ruled out", ruled_out[name])
+            if name in untried and name != following:
+                return Standing("waiting", "it starts only if others of its kind do well")
             return Standing("next" if name == following else "waiting", self._postponed.get(name, ""))
 
         return {name: standing(name) for name in self.learners}

@@ -248,7 +248,7 @@ class Certificate:
 
 def certificate_of(account: Account) -> Certificate | None:
     """Return what may be claimed of a run; None where nothing was measured."""
-    return certificate(account.result, account.learners, account.scores, sure=account.strategy.sure)
+    return certificate(account.result, account.tried, account.scores, sure=account.strategy.sure)
 
 
 def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure: bool = True) -> Certificate | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from pydaub.algorithm.strategies.drawing import drawn_name
 from pydaub.algorithm.strategies.frugal import Frugal
+from pydaub.algorithm.strategies.groups import drawn_name
 from pydaub.learners.spaces import FIRST_DRAWS, check_optuna, in_words
 from pydaub.records import Drawn
 

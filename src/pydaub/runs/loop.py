@@ -126,6 +126,7 @@ class Loop:
         steering: Steering | None = None,
         retry: bool = False,
         drawing: Drawing | None = None,
+        reserve: Callable[[Account], float] | None = None,
     ) -> None:
         if not isinstance(strategy, Strategy):
             raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
@@ -151,6 +152,7 @@ class Loop:
         self._clock_before = 0.0
         self._pending: set[Allocation] = set()
         self._refused: set[Allocation] = set()
+        self._reserve = reserve  # seconds before the deadline that are needed once the run has stopped
         self._deadline = math.inf if time_limit is None else engine.clock + time_limit
         self._paused_at: float | None = None
 
@@ -269,15 +271,21 @@ class Loop:
         if self._paused_at is not None and not self._pending:
             time.sleep(POLL_SECONDS)
             return
-        left = math.inf if self._paused_at is not None else self._deadline - self._engine.clock
+        left = math.inf if self._paused_at is not None else self._left()
         wait = min(left, POLL_SECONDS) if self._steering else left
         collected = self._engine.collect(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:
             allocation, outcome = collected
             self._pending.remove(allocation)
             self._record(Evaluated(allocation, outcome, self._clock))
-        elif self._paused_at is None and self._engine.clock >= self._deadline:
+        elif self._paused_at is None and self._left() <= 0:
             raise _Stop(TIME_LIMIT)
+
+    def _left(self) -> float:
+        """Return the seconds until the run must stop."""
+        if self._deadline == math.inf:
+            return math.inf
+        return self._deadline - self._engine.clock - (self._reserve(self._account) if self._reserve else 0.0)
 
     def _obey(self) -> bool:
         """Carry out the commands that have come; return whether there were any."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.engines.registry import Where, open_engine
-from pydaub.errors import FitFailed, InputError
+from pydaub.errors import InputError
 from pydaub.learners import built_in
-from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
-from pydaub.records import Allocation, Measurement, Started
+from pydaub.records import Started
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.drawing import Drawing
+from pydaub.runs.handover import Handed, HandOver
 from pydaub.runs.journal import JOURNAL, Journal
 from pydaub.runs.loop import Loop, Steering
 from pydaub.runs.plan import Plan, versions
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pydaub.engines.base import TaskEngine
-    from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
-    from pydaub.records import Outcome
+    from pydaub.records import Allocation, Outcome
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
     from pydaub.runs.loop import Watch
@@ -41,12 +39,13 @@ class Selection:
     """What came of a plan.
 
     `learners` are all, including those that were added during the run. `fitted` is the selected one, fitted on
-    `result.selected_size` rows or, if refitted, on all; `note` says why it was not refitted although that was wanted.
+    `result.selected_size` rows or, if `refitted`, on all; `note` says why it was not, although that was wanted.
     """
 
     account: Account
     learners: Mapping[str, Learner]
     fitted: Any
+    refitted: bool = False
     note: str | None = None
 
     @property
@@ -73,9 +72,9 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
 ) -> Selection:
     """Carry a plan out, to the fitted learner.
 
-    With `refit`, the selected learner is fitted once more on all rows, validation rows included, unless the run stopped
-    early. With `retry`, learners that have failed get another chance. Without `hand_over`, only the measurements are
-    made.
+    With `refit`, the selected learner is fitted once more on all rows, validation rows included, unless the run was
+    stopped by hand or before any learner had all training rows; a time limit includes that. With `retry`, learners that
+    have failed get another chance. Without `hand_over`, only the measurements are made.
     """
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
@@ -97,6 +96,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
 
         steering = None if mailbox is None else Steering(mailbox, admit)
         drawing = Drawing(plan.spaces, task.seed, let_in) if plan.spaces else None
+        after = HandOver(task, engine, refit=refit, workers=where.at_once, time_limit=time_limit)
         loop = Loop(
             plan.strategy,
             engine,
@@ -108,14 +108,14 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             steering=steering,
             retry=retry,
             drawing=drawing,
+            reserve=after.seconds if hand_over else None,
         )
-        account, fitted, note = loop.run(), None, None
+        account, handed = loop.run(), Handed()
         if hand_over:
-            members = _members(account) if task.ensemble else {}
-            if len(members) > 1 and (combination := engine.combine(members)):
+            if combination := after.combine(account):
                 loop.combined(combination)
-            fitted, note = _handed_over(task, account, engine, refit=refit)
-    return Selection(account, {**task.learners, **added}, fitted, note)
+            handed = after.hand_over(account)
+    return Selection(account, {**task.learners, **added}, *handed)
 
 
 def _journal(folder: Path, started: Started) -> Journal:
@@ -124,42 +124,3 @@ def _journal(folder: Path, started: Started) -> Journal:
     except OSError as error:
         raise InputError(f"Cannot write to the folder {folder}: {error.strerror}. Choose another `folder`.") from None
     return Journal(folder / JOURNAL, started.settings, started.versions)
-
-
-def _members(account: Account) -> dict[Allocation, float]:
-    """Return the learners that have all rows, and their scores."""
-    return {
-        allocation: outcome.valid_score
-        for allocation, outcome in account.outcomes.items()
-        if allocation.size == account.full_size and isinstance(outcome, Measurement)
-    }
-
-
-def _handed_over(task: Task, account: Account, engine: TaskEngine, *, refit: bool) -> tuple[Any, str | None]:
-    """Return the selected learner or the ensemble, refitted if that is wanted, and a note if that failed."""
-    result, combined = account.result, account.combined
-    if result.selected is None or result.selected_size is None or result.valid_score is None:
-        return None, None
-    again = refit and result.stopped is None and (task.data.valid_size > 0 or task.cv is not None)
-    if task.ensemble and combined is not None and combined.used:
-        scores = {each.learner: (each, score) for each, score in _members(account).items()}
-        found = {name: _fitted(*scores[name], engine, again=again) for name in combined.weights}
-        classes = task.data.schema.classes if task.data.schema.task == "classification" else None
-        kind = EnsembleRegressor if classes is None else EnsembleClassifier
-        notes = [note for _, note in found.values() if note]
-        members = {name: fitted for name, (fitted, _) in found.items()}
-        return kind.of(members, combined.weights, classes), " ".join(notes) or None
-    return _fitted(Allocation(result.selected, result.selected_size), result.valid_score, engine, again=again)
-
-
-def _fitted(allocation: Allocation, score: float, engine: TaskEngine, *, again: bool) -> tuple[Any, str | None]:
-    """Return the learner that got a score, fitted `again` if that is wanted, and a note if that failed."""
-    kept = engine.fitted(allocation, score)
-    if not again and kept is not None:
-        return kept, None
-    try:
-        return engine.fit(allocation, with_validation=again), None
-    except FitFailed as error:
-        if kept is None:
-            raise
-        return kept, f"{error} The learner that was scored is returned instead."

@@ -73,7 +73,7 @@ def _state_words(account: Account) -> str:
 
 def _facts(account: Account, largest: int) -> list[list[str]]:
     result, leader = account.result, account.leader
-    full_seconds, full_rows = account.full_seconds(), len(account.learners) * account.full_size
+    full_seconds, full_rows = account.full_seconds(), len(account.tried) * account.full_size
     chosen = {"finished": "Selected", "stopped": "Best so far"}.get(account.state, "Leader")
     best = "none yet"
     if leader is not None and result.valid_score is not None:

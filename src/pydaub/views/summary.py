@@ -117,11 +117,13 @@ def _metrics(result: Result) -> list[str]:
 
 
 def _projected(account: Account, result: Result) -> list[str]:
-    learners, everything = len(account.learners), account.full_seconds()
+    learners, everything = len(account.tried), account.full_seconds()
     if everything is None or learners == 1 or len(result.steps) == learners or not result.seconds:
         return []
     line = _everything(learners, result, f"about {everything:,.1f}", everything)
-    return [f"{line} (projected from the times measured)."]
+    left = len(account.learners) - learners
+    untried = f" Not started, because others of their kind promise too little: {left}." if left else ""
+    return [f"{line} (projected from the times measured).{untried}"]
 
 
 def _recorded(result: Result, table: Table) -> list[str]:

@@ -162,6 +162,11 @@ class Strategy(ABC):
         return frozenset()
 
     @property
+    def untried(self) -> frozenset[str]:
+        """The learners that start only if what others of their kind reach makes that worth their time."""
+        return frozenset()
+
+    @property
     def failures(self) -> Mapping[str, Failure]:
         """The learners that failed, and why."""
         return dict(self._failures)

@@ -1,4 +1,4 @@
-"""When a further configuration of a space of learners is worth its time."""
+"""What a further learner of a family or space brings on average."""
 
 from __future__ import annotations
 
@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AT_ONCE: Final = 4  # configurations that enter together, so that several workers have something to do
 RECENT: Final = 8  # configurations, at least, by which further ones are judged
-MOST_DRAWN: Final = 1000  # configurations of one space
 LEAST: Final = 4  # scores from which their spread is judged
 ROOT_TWO, ROOT_TWO_PI = math.sqrt(2), math.sqrt(2 * math.pi)
-
-
-def drawn_name(space: str, number: int) -> str:
-    """Return the name of a configuration of a space, numbered from 1."""
-    return f"{space} {number}"
 
 
 def expected_gain(scores: Sequence[float], best: float, noise: float) -> float:

@@ -6,6 +6,7 @@ import math
 from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydaub.algorithm.curve import EXPONENTS, USUAL_GROWTH, Growth, seconds_ahead
@@ -21,7 +22,8 @@ from pydaub.algorithm.outlook import (
 )
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import Parameter
-from pydaub.algorithm.strategies.drawing import AT_ONCE, MOST_DRAWN, RECENT, drawn_name, expected_gain
+from pydaub.algorithm.strategies.drawing import RECENT, expected_gain
+from pydaub.algorithm.strategies.groups import Groups
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
@@ -105,8 +107,9 @@ class Frugal(Steerable):
         "NAME 1", "NAME 2", ... are configurations of the space NAME. Once no learner is worth its time, further ones
         join, as long as they bring more on average than their time is worth.
     families
-        The family of each learner that has one, by name: configurations of one kind gain alike from more rows, so what
-        some have gained at a size is what the others may expect.
+        The family of each learner that has one, by name: learners of one family gain alike from more rows, so what some
+        have gained at a size is what the others may expect. The first six of a family start at once. Once no learner is
+        worth its time, further ones start, on the same condition as configurations of a space.
     """
 
     parameters = (DELTA, HEDGE, COSTS)
@@ -127,17 +130,10 @@ class Frugal(Steerable):
         spaces: Mapping[str, int | None] | None = None,
         families: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(learners, schedule)
-        self._family = dict(families or {})
+        super().__init__(learners, _with_fewer_sizes(schedule) if families else schedule)
+        self._groups = Groups(self.learners, spaces or {}, families or {})
         self._relatives: dict[str, list[str]] = {}  # those with an outcome, by family
         self._members = from_one(members, "members")
-        self._spaces = dict(spaces or {})
-        self._drawn: dict[str, list[str]] = {space: [] for space in self._spaces}  # configurations by space
-        self._space_of: dict[str, str] = {}
-        for space, found in self._drawn.items():
-            while (name := drawn_name(space, len(found) + 1)) in self._curves:
-                found.append(name)
-                self._space_of[name] = space
         self._growths = {name: Growth(*growth) for name, growth in (growths or {}).items()}
         self._costs = None if costs == COSTS.default else _checked_costs(costs)
         self._delta = number(delta, "delta")
@@ -148,8 +144,10 @@ class Frugal(Steerable):
             raise InputError(f"`hedge` must be from 0 to 1, got {hedge}.")
         self._scores = scores
         self._fresh = Ranking()  # learners without any outcome
-        for position in range(len(self.learners)):
-            self._fresh.push(0.0, position)
+        waiting = self._groups.waiting
+        for position, learner in enumerate(self.learners):
+            if learner not in waiting:
+                self._fresh.push(0.0, position)
         self._outlooks: dict[str, Outlook] = {}  # of the learners that have not had all rows
         self._spent = 0.0
         self._best = -math.inf  # of all scores so far
@@ -164,6 +162,7 @@ class Frugal(Steerable):
         self._solved: dict[str, float] = {}  # worths at `_floor`, of learners that came close
         self._unranked: dict[str, None] = {}  # used as an ordered set
         self._cheapest = Ranking()  # the learners that wait, by the price of a hedge
+        self._direct: set[str] = set()  # learners that get all rows next, without the sizes between
         self._took: dict[str, tuple[int, float]] = {}  # size and seconds of evaluations that were ended at their limit
         self._hedged = 0.0  # seconds spent on hedges
         self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
@@ -222,6 +221,8 @@ class Frugal(Steerable):
 
     def _lost_to(self, winner: str, learner: str) -> str:
         best, own = self._at_full[winner], self.priority(learner)
+        if learner in self.untried:
+            return f"others of its kind promise too little to start it, and {winner} has {score_text(best)}"
         worth = "" if own is None else f"training it on is worth its time only up to a score of {score_text(own)}, and "
         return f"{worth}{winner} has {score_text(best)}"
 
@@ -235,8 +236,8 @@ class Frugal(Steerable):
             "costs": COSTS.default if self._costs is None else self._costs,
             "growths": {name: list(growth) for name, growth in self._growths.items()},
             **({"members": self._members} if self._members > 1 else {}),
-            **({"spaces": self._spaces} if self._spaces else {}),
-            **({"families": self._family} if self._family else {}),
+            **({"spaces": self._groups.spaces} if self._groups.spaces else {}),
+            **({"families": self._groups.families} if self._groups.families else {}),
             "scores": self._scores.to_json(),
         }
 
@@ -274,8 +275,8 @@ class Frugal(Steerable):
         decided = self._decide()
         chosen = decided[0] if decided else self._affordable()
         self._hedging = None if decided else chosen
-        if chosen is None and (space := self._worth_drawing()):
-            return Allocation(self._draw(space), self.schedule.sizes[0])
+        if chosen is None and (group := self._worth_more()):
+            return Allocation(self._start_more(group), self.schedule.sizes[0])
         if chosen is None:
             self._joining = chosen = next(iter(self._wanted()), None)
         if chosen is None:
@@ -285,7 +286,13 @@ class Frugal(Steerable):
         return self._limited(self._next_of(chosen))
 
     def _next_of(self, learner: str) -> Allocation:
-        return Allocation(learner, self._next_size[self._curves[learner].sizes[-1]])
+        size = self._size_after(learner, self._curves[learner].sizes[-1])
+        return Allocation(learner, size or self.schedule.full_size)
+
+    def _size_after(self, learner: str, size: int) -> int | None:
+        if learner in self._direct and size < self.schedule.full_size:
+            return self.schedule.full_size
+        return super()._size_after(learner, size)
 
     def _limited(self, allocation: Allocation) -> Allocation:
         """Return the allocation with the time after which it is ended, several times its forecast.
@@ -313,22 +320,27 @@ class Frugal(Steerable):
         outlook = self._outlooks.get(learner)
         return None if outlook is None else outlook.likely
 
-    def _worth_drawing(self) -> str | None:
-        """Return the space whose next configurations bring most for their time, if that pays."""
+    @property
+    def untried(self) -> frozenset[str]:
+        """The learners that start only if what others of their kind reach makes that worth their time."""
+        return self._groups.waiting
+
+    def _worth_more(self) -> str | None:
+        """Return the family or space whose next learners bring most for their time, if that pays."""
         best, price = max(self._at_full.values(), default=None), self._price()
         found, most = None, 0.0
-        for space, drawn in self._drawn.items():
-            limit = self._spaces[space]
-            if best is None or not drawn or len(drawn) >= min(limit or MOST_DRAWN, MOST_DRAWN):
-                continue
-            recent = drawn[-max(len(drawn) // 2, RECENT) :]  # proposals get better, and nearer to each other
+        for group in self._groups.open():
+            started = self._groups.started(group)
+            if best is None:  # none of the others could be measured
+                return group if group in self._groups.families.values() else None
+            recent = started[-max(len(started) // 2, RECENT) :]  # proposals get better, and nearer to each other
             spent = sum(self._paid(name) for name in recent)
-            before, now = self._likely_scores(drawn[: -len(recent)]), self._likely_scores(recent)
+            before, now = self._likely_scores(started[: -len(recent)]), self._likely_scores(recent)
             if len(before) >= RECENT and max(now, default=-math.inf) - max(before) <= price * spent:
                 continue  # the latest have brought less than their time was worth
-            gain = expected_gain(now, best, self._noise(best)) - price * (spent / len(recent) + LEAST_SECONDS)
+            gain = expected_gain(now, best, self._noise(best)) - price * (spent / max(len(recent), 1) + LEAST_SECONDS)
             if gain > most:
-                found, most = space, gain
+                found, most = group, gain
         return found
 
     def _likely_scores(self, names: Sequence[str]) -> list[float]:
@@ -347,14 +359,14 @@ class Frugal(Steerable):
         share = min(max(score, 0.0), 1.0)
         return 2 * OWN_NOISE * math.sqrt(share * (1 - share) / rows) if rows else 0.0
 
-    def _draw(self, space: str) -> str:
-        """Let further configurations join, and return the name of the first."""
-        limit, count = self._spaces[space] or math.inf, len(self._drawn[space])
-        names = [drawn_name(space, count + place) for place in range(1, AT_ONCE + 1) if count + place <= limit]
+    def _start_more(self, group: str) -> str:
+        """Let further learners of a family or space start, and return the name of the first."""
+        names = self._groups.start_more(group)
         for name in names:
-            self._space_of[name] = space
-            self._drawn[space].append(name)
-            self.add(name)
+            if name in self._curves:
+                self._enter(name)
+            else:
+                self.add(name)
         return names[0]
 
     def _wanted(self) -> list[str]:
@@ -482,8 +494,8 @@ class Frugal(Steerable):
         self._look_at_relatives(learner)
 
     def _look_at_relatives(self, learner: str) -> None:
-        """Look again at the family of a learner: what it reached is what the others may expect."""
-        family, size = self._family_of(learner), self._curves[learner].sizes[-1]
+        """Look again at the family of a learner: what one reached is what the others may expect."""
+        family, size = self._groups.of(learner), self._curves[learner].sizes[-1]
         if family is None:
             return
         relatives = self._relatives.setdefault(family, [])
@@ -495,16 +507,13 @@ class Frugal(Steerable):
             for name in smaller:
                 self._look(name)
 
-    def _family_of(self, learner: str) -> str | None:
-        return self._family.get(learner) or self._space_of.get(learner)
-
     def _expected_of(self, learner: str) -> tuple[float, float, int] | None:
         """Return what a learner may gain by its next steps, as far as enough of its relatives have made them.
 
         The errors of relatives are regressed on those at the learner's size. What the scores differ by chance is no
         difference between learners.
         """
-        family, curve = self._family_of(learner), self._curves[learner]
+        family, curve = self._groups.of(learner), self._curves[learner]
         own = self._ceiling() - curve.measurements[-1].valid_score
         if family is None or own <= 0:
             return None
@@ -534,6 +543,12 @@ class Frugal(Steerable):
         rows = self._scores.noise_rows(curve.sizes[-1], curve.measurements[-1].scored)
         costs = [self._cost(learner, size) for size in ahead]
         outlook = expected(curve, ahead, self._ceiling(), rows, costs, self._expected_of(learner))
+        self._direct.discard(learner)
+        if self._groups.of(learner) and len(ahead) > 1:
+            at_once, price = outlook.at_once(), self._price()
+            if at_once.worth(price) > outlook.worth(price):
+                outlook = at_once
+                self._direct.add(learner)
         self._bounds[learner] = outlook.bound
         self._outlooks[learner] = outlook
         self._solved.pop(learner, None)
@@ -544,17 +559,30 @@ class Frugal(Steerable):
     def _cost(self, learner: str, size: int) -> float:
         """Return what a training is expected to cost, or its declared cost."""
         if self._costs is not None:
-            factor, exponent = self._costs.get(learner, self._costs.get(self._space_of.get(learner, ""), [*USUAL_COST]))
+            factor, exponent = self._costs.get(learner, self._costs.get(self._groups.of(learner) or "", [*USUAL_COST]))
             return float(factor * size**exponent)
         curve, rows = self._curves[learner], self._scores.rows
         scored = curve.measurements[-1].scored
         if scored is not None and size < self.schedule.full_size:
             rows = max(scored, size) if rows is None else min(rows, max(scored, size))
         points = list(zip(curve.sizes, curve.measurements, strict=True))
-        growth = self._growths.get(learner, self._growths.get(self._space_of.get(learner, ""), USUAL_GROWTH))
-        found = seconds_ahead(points, size, growth, rows)
+        growth = self._growths.get(learner, self._growths.get(self._groups.of(learner) or "", USUAL_GROWTH))
+        ratios = self._cost_ratios(learner, size)
+        found = curve.measurements[-1].own_seconds * median(ratios) if ratios else 0.0
+        found = found or seconds_ahead(points, size, growth, rows)
         ended_at, took = self._took.get(learner, (size, 0.0))
         return max(found, OVERRUN * took * size / ended_at) if ended_at <= size else found
+
+    def _cost_ratios(self, learner: str, size: int) -> list[float]:
+        """Return how many times as much relatives have cost at a size as at the learner's."""
+        group, start = self._groups.of(learner), self._curves[learner].sizes[-1]
+        found = []
+        for name in self._groups.started(group) if group else ():
+            curve = self._curves[name]
+            times = {each: point.own_seconds for each, point in zip(curve.sizes, curve.measurements, strict=True)}
+            if times.get(start) and size in times:
+                found.append(times[size] / times[start])
+        return found
 
     def _forget_decision(self) -> None:
         self._stale = True
@@ -570,6 +598,7 @@ class Frugal(Steerable):
 
     def _leave(self, learner: str) -> None:
         self._forget_decision()
+        self._groups.start(learner)
         if learner == self._hedging:
             self._hedging = None
         if learner == self._joining:
@@ -585,9 +614,16 @@ class Frugal(Steerable):
             not self._fresh
             and self._decide() is None
             and self._affordable() is None
-            and self._worth_drawing() is None
+            and self._worth_more() is None
             and not self._wanted()
         )
+
+
+def _with_fewer_sizes(schedule: Schedule) -> Schedule:
+    """Leave out sizes that cost nearly as much as all rows, for learners whose relatives tell what all rows bring."""
+    return Schedule(
+        tuple(size for size in schedule.sizes if size == schedule.full_size or size * NEAR < schedule.full_size)
+    )
 
 
 def _hedge_price(outlook: Outlook) -> float:

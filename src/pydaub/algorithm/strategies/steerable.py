@@ -68,7 +68,7 @@ class Steerable(Strategy):
         """Give a learner its next size before all others."""
         self._check_racing(learner, "boost")
         waiting = self._boosts.count(learner) + (self._outstanding is not None and self._outstanding.learner == learner)
-        if len(self._curves[learner].sizes) + waiting >= len(self.schedule.sizes):
+        if self._behind(learner) + waiting >= len(self.schedule.sizes):
             raise InputError(f"`boost` must be given a learner that has a larger size to get, got {learner!r}.")
         self._boosts.append(learner)
 
@@ -128,7 +128,12 @@ class Steerable(Strategy):
             return self._choose()
         learner = self._boosts.pop(0)
         self._leave(learner)
-        return Allocation(learner, self.schedule.sizes[len(self._curves[learner].sizes)])
+        return Allocation(learner, self.schedule.sizes[self._behind(learner)])
+
+    def _behind(self, learner: str) -> int:
+        """Return how many sizes of the schedule a learner has left behind, evaluated or skipped."""
+        sizes = self._curves[learner].sizes
+        return self.schedule.sizes.index(sizes[-1]) + 1 if sizes else 0
 
     def _leaders(self, waiting: Ranking, own: float | None) -> Iterator[Allocation]:
         """Guess the next sizes of the waiting learners, highest key first.
@@ -148,9 +153,13 @@ class Steerable(Strategy):
                 following = next(rest, None)
                 continue
             negative_key, position, before = heapq.heappop(heap)
-            if size := self._next_size.get(before):
+            if size := self._size_after(self.learners[position], before):
                 yield Allocation(self.learners[position], size)
                 heapq.heappush(heap, (negative_key + drop, position, size))
+
+    def _size_after(self, learner: str, size: int) -> int | None:  # noqa: ARG002  # for those that skip sizes
+        """Return the size that a learner gets after this one; None after the full size."""
+        return self._next_size.get(size)
 
     @abstractmethod
     def _ranked_reason(self) -> str:

@@ -1,0 +1,143 @@
+"""What follows a run: an ensemble, and the learners that are handed over, fitted once more if that is wanted."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pydaub.errors import TIME_LIMIT, FitFailed
+from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
+from pydaub.records import Allocation, Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydaub.engines.base import TaskEngine
+    from pydaub.evaluation.combining import Combination
+    from pydaub.evaluation.evaluate import Task
+    from pydaub.runs.account import Account
+
+START: Final = 3.0  # seconds until processes for it have started
+USUAL_MEMBERS: Final = 5  # learners in an ensemble
+MOST_OF_LIMIT: Final = 0.5  # the largest share of a time limit that is kept for it
+TOO_LATE: Final = "Not trained once more with the validation rows, because that would exceed the time limit: {}."
+
+
+class Handed(NamedTuple):
+    """What a run hands over: the fitted learner, whether it has all rows, and if it should, why not."""
+
+    fitted: Any = None
+    refitted: bool = False
+    note: str | None = None
+
+
+class HandOver:
+    """Hands over what a run has selected.
+
+    Parameters
+    ----------
+    task, engine
+        What was run, and where.
+    refit
+        Whether learners are fitted once more, validation rows included.
+    workers
+        How many are fitted at the same time.
+    time_limit
+        Seconds that the run and this may take together.
+    """
+
+    def __init__(
+        self, task: Task, engine: TaskEngine, *, refit: bool, workers: int, time_limit: float | None = None
+    ) -> None:
+        self._task, self._engine, self._workers = task, engine, workers
+        self._refit = refit and (task.data.valid_size > 0 or task.cv is not None)
+        self._limit = math.inf if time_limit is None else time_limit
+
+    def seconds(self, account: Account) -> float:
+        """Return how long this will probably take, if the run ended now."""
+        members = self._members(account)
+        if not members or not (self._refit or self._task.ensemble):
+            return 0.0
+        best = sorted(members, key=lambda each: -members[each].valid_score)[: self._task.kept]
+        found = START
+        if self._task.ensemble:
+            found += sum(members[each].scoring or 0.0 for each in best)
+        if self._refit:
+            found += self._fitting([members[each] for each in best[: USUAL_MEMBERS if self._task.ensemble else 1]])
+        return min(found, MOST_OF_LIMIT * self._limit)
+
+    def combine(self, account: Account) -> Combination | None:
+        """Return the ensemble of the learners that have all rows."""
+        scores = {each: outcome.valid_score for each, outcome in self._members(account).items()}
+        return self._engine.combine(scores) if self._task.ensemble and len(scores) > 1 else None
+
+    def hand_over(self, account: Account) -> Handed:
+        """Return the selected learner, or the ensemble."""
+        result, combined, members = account.result, account.combined, self._members(account)
+        if result.selected is None or result.selected_size is None or result.valid_score is None:
+            return Handed()
+        if self._task.ensemble and combined is not None and combined.used:
+            names = {each.learner: each for each in members}
+            scores = {names[name]: members[names[name]].valid_score for name in combined.weights}
+            found, refitted, note = self._fitted(account, scores)
+            classes = self._task.data.schema.classes if self._task.data.schema.task == "classification" else None
+            kind = EnsembleRegressor if classes is None else EnsembleClassifier
+            fitted = {each.learner: learner for each, learner in found.items()}
+            return Handed(kind.of(fitted, combined.weights, classes), refitted, note)
+        chosen = Allocation(result.selected, result.selected_size)
+        found, refitted, note = self._fitted(account, {chosen: result.valid_score})
+        return Handed(found[chosen], refitted, note)
+
+    def _fitted(
+        self, account: Account, scores: Mapping[Allocation, float]
+    ) -> tuple[dict[Allocation, Any], bool, str | None]:
+        """Return the learners that got these scores, whether all were fitted once more, and a note if one was not."""
+        kept = {each: self._engine.fitted(each, score) for each, score in scores.items()}
+        again = self._in_time(account, [*scores])
+        missing = [each for each, fitted in kept.items() if fitted is None and each not in again]
+        found = self._engine.fit(again, with_validation=True) if again else {}
+        found |= self._engine.fit(missing, with_validation=False) if missing else {}
+        notes = []
+        for each, fitted in found.items():
+            if not isinstance(fitted, FitFailed):
+                kept[each] = fitted
+            elif kept[each] is None:
+                raise fitted
+            else:
+                notes.append(f"{fitted} The learner that was scored is returned instead.")
+        late = [each.learner for each in scores if each not in again]
+        if late and self._wanted(account):
+            notes.append(TOO_LATE.format(", ".join(late)))
+        return kept, bool(again) and not notes, " ".join(notes) or None
+
+    def _wanted(self, account: Account) -> bool:
+        """Return whether learners are to be fitted once more: not in a run that was stopped by hand, or too early."""
+        stopped = account.result.stopped
+        return self._refit and (stopped is None or (stopped == TIME_LIMIT and bool(self._members(account))))
+
+    def _in_time(self, account: Account, wanted: Sequence[Allocation]) -> list[Allocation]:
+        """Return the learners that are to be fitted once more, as far as the time limit allows, quickest first."""
+        if not self._wanted(account):
+            return []
+        members, found = self._members(account), list[Allocation]()
+        for each in sorted(wanted, key=lambda each: members[each].seconds if each in members else 0.0):
+            known = [members[one] for one in (*found, each) if one in members]
+            if self._engine.clock + self._fitting(known) <= self._limit:
+                found.append(each)
+        return [each for each in wanted if each in found]
+
+    def _fitting(self, outcomes: Sequence[Measurement]) -> float:
+        """Return how long it takes to fit learners once more, validation rows included."""
+        data = self._task.data
+        more = 1 + data.valid_size / data.full_size
+        each = [more * (outcome.seconds - (outcome.scoring or 0.0)) for outcome in outcomes]
+        return max(*each, sum(each) / self._workers) if each else 0.0
+
+    @staticmethod
+    def _members(account: Account) -> dict[Allocation, Measurement]:
+        """Return the outcomes of the learners that have all rows."""
+        return {
+            allocation: outcome
+            for allocation, outcome in account.outcomes.items()
+            if allocation.size == account.full_size and isinstance(outcome, Measurement)
+        }

@@ -1,0 +1,81 @@
+"""What is handed over after a run, and how long that takes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from pydaub import Account
+from pydaub.data import prepare
+from pydaub.engines.registry import Where, open_engine
+from pydaub.evaluation.evaluate import Task
+from pydaub.learners import listed
+from pydaub.records import Started
+from pydaub.runs.handover import MOST_OF_LIMIT, START, TOO_LATE, HandOver
+from pydaub.runs.loop import Loop
+from pydaub.runs.plan import plan
+
+LEARNERS = [("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=3))]
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """Knows how many rows it was fitted on."""
+
+    def fit(self, X: Any, y: Any) -> Counting:
+        self.rows_, self.classes_ = len(X), np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), self.classes_[0])
+
+
+def task_of(learners: Any = LEARNERS, *, ensemble: bool = False) -> Task:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300) > 0, "high", "low")
+    return Task(prepare(X, y), listed(learners), scoring="accuracy", ensemble=ensemble)
+
+
+@pytest.mark.parametrize(("refit", "ensemble"), [(True, False), (False, True), (True, True), (False, False)])
+def test_the_time_that_it_takes_is_known_once_a_learner_has_all_rows(*, refit: bool, ensemble: bool) -> None:
+    task = task_of(ensemble=ensemble)
+    with open_engine(task, Where()) as engine:
+        after = HandOver(task, engine, refit=refit, workers=1)
+        brief = HandOver(task, engine, refit=refit, workers=1, time_limit=0.1)
+        planned = plan(task, "full")
+        assert after.seconds(Account.begun(Started(planned.settings))) == 0.0, "nobody has all rows"
+        account = Loop(planned.strategy, engine).run()
+        wanted = refit or ensemble
+        assert after.seconds(account) >= START if wanted else after.seconds(account) == 0.0
+        assert brief.seconds(account) == (0.1 * MOST_OF_LIMIT if wanted else 0.0)
+
+
+def test_it_is_fitted_once_more_only_if_the_time_limit_leaves_room() -> None:
+    task = task_of([("counting", Counting())])
+    for limit, rows, note in ((None, 300, None), (1e6, 300, None), (1e-9, 210, TOO_LATE.format("counting"))):
+        with open_engine(task, Where()) as engine:
+            account = Loop(plan(task, "full").strategy, engine).run()
+            time.sleep(0.001)
+            handed = HandOver(task, engine, refit=True, workers=1, time_limit=limit).hand_over(account)
+            assert (handed.fitted.rows_, handed.refitted, handed.note) == (rows, rows == 300, note)
+
+
+def test_a_run_that_was_ended_by_its_time_limit_hands_over_what_leads() -> None:
+    """Fitted once more if it has all rows, and as it was scored if it has not."""
+    task = task_of([("counting", Counting()), ("other", Counting())])
+    for strategy, rows in (("full", 300), ("daub", None)):
+        with open_engine(task, Where()) as engine:
+            planned = plan(task, strategy)
+            account = Loop(
+                planned.strategy, engine, time_limit=1e6, reserve=lambda found: 1e7 * bool(found.steps)
+            ).run()
+            assert account.result.stopped == "time limit"
+            handed = HandOver(task, engine, refit=True, workers=1, time_limit=1e6).hand_over(account)
+            assert handed.refitted == (rows is not None)
+            assert handed.fitted.rows_ == (rows or planned.strategy.schedule.sizes[0])
