@@ -48,6 +48,25 @@ class Faulty(Learner):
         return super().fit(X, y)
 
 
+class OnGpu(Learner):
+    """Uses the only GPU that it sees; fails if it sees another number of them, or if another learner uses it too."""
+
+    uses_gpu = True
+    preload = ()
+
+    def __init__(self, folder: str = "", start: float = 0.5) -> None:
+        super().__init__(start)
+        self.folder = folder
+
+    def fit(self, X: Any, y: Any) -> Any:
+        (gpu,) = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
+        used = Path(self.folder) / (gpu or "none")
+        used.touch(exist_ok=False)
+        time.sleep(0.05)
+        used.unlink()
+        return super().fit(X, y)
+
+
 class Unscored(Learner):
     """Has a score that is not a number."""
 

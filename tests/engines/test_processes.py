@@ -400,3 +400,33 @@ def test_an_evaluation_is_ended_at_the_limit_of_its_allocation_and_has_not_faile
         _, outcome = collected(engine)
         assert isinstance(outcome, Failure), "the limit of the user was reached first"
         assert outcome.kind == "timeout"
+
+
+def test_each_gpu_is_used_by_one_learner_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An evaluation that was asked for waits for a GPU; one that was guessed is refused; a cancelled one frees its."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    used = tmp_path / "used"
+    used.mkdir()
+    estimators = {**{f"gpu{place}": faulty.OnGpu(str(used)) for place in range(5)}, "cpu": faulty.Learner()}
+    with closing(ProcessEngine(task(estimators), 6, tmp_path / "bench")) as engine:
+        for name in ("gpu0", "gpu1", "gpu2", "gpu3", "cpu"):
+            engine.submit(Allocation(name, FULL))
+        with pytest.raises(RefusedAllocation, match="every GPU is in use"):
+            engine.submit(Allocation("gpu4", FULL), guess=True)
+        assert engine.free == 1
+        engine.cancel(Allocation("gpu3", FULL))
+        engine.cancel(Allocation("gpu0", FULL))
+        found = dict(collected(engine) for _ in range(3))
+        assert {each.learner for each in found} == {"gpu1", "gpu2", "cpu"}
+        for path in used.iterdir():
+            path.unlink()  # of the one that was killed
+        assert all(isinstance(outcome, Measurement) for each, outcome in found.items() if each.learner != "gpu2")
+        assert isinstance(outcome_of(engine, "gpu4"), Measurement)
+        assert engine.free == 6
+
+
+def test_without_a_gpu_learners_use_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with closing(ProcessEngine(task({"gpu": faulty.OnGpu(str(tmp_path))}), 1, tmp_path / "bench")) as engine:
+        outcome = outcome_of(engine, "gpu")
+        assert isinstance(outcome, Measurement), outcome

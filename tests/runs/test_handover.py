@@ -17,7 +17,7 @@ from pydaub.engines.registry import Where, open_engine
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import listed
 from pydaub.records import Started
-from pydaub.runs.handover import MOST_OF_LIMIT, START, TOO_LATE, HandOver
+from pydaub.runs.handover import START, TOO_LATE, HandOver
 from pydaub.runs.loop import Loop
 from pydaub.runs.plan import plan
 
@@ -53,7 +53,7 @@ def test_the_time_that_it_takes_is_known_once_a_learner_has_all_rows(*, refit: b
         account = Loop(planned.strategy, engine).run()
         wanted = refit or ensemble
         assert after.seconds(account) >= START if wanted else after.seconds(account) == 0.0
-        assert brief.seconds(account) == (0.1 * MOST_OF_LIMIT if wanted else 0.0)
+        assert brief.seconds(account) == 0.0, "there is no time for it"
 
 
 def test_it_is_fitted_once_more_only_if_the_time_limit_leaves_room() -> None:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 COSTS: Final = Path(__file__).with_name("costs.json")
 # Kernel machines compare rows with rows, and predict by the rows that they keep; neighbours are looked up among all
-# rows; boosting by histograms costs about the same for few rows as for more.
+# rows; boosting by histograms costs about the same for few rows as for more, unless it has more rounds then.
 _KERNEL, _NEIGHBOURS, _HISTOGRAMS = Growth(2.0, 2.0, 1.0, 1.2), Growth(per_row=0.7, most_per_row=1.2), Growth(0.5)
+_STOPPED: Final = Growth(1.2, 1.3)
 GROWTHS: Final = {
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"), _KERNEL),
     **dict.fromkeys(("Nearest", "KNeighbors", "RadiusNeighbors"), _NEIGHBOURS),
@@ -79,7 +80,16 @@ def with_costs(
 def growths_of(estimators: Mapping[str, Any]) -> dict[str, Growth]:
     """Return how the costs of learners grow, for those whose kind is known to differ from the usual."""
     kinds = {name: kind_of(estimator)[0] for name, estimator in estimators.items()}
-    return {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
+    found = {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
+    return found | {name: _STOPPED for name, estimator in estimators.items() if _stops_early(estimator)}
+
+
+def _stops_early(estimator: Any) -> bool:  # noqa: ANN401  # any estimator
+    """Return whether boosting finds its number of rounds itself."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    return isinstance(last, EarlyStoppedClassifier | EarlyStoppedRegressor) or (
+        kind_of(last)[0] == "HistGradientBoosting" and getattr(last, "early_stopping", None) is True
+    )
 
 
 def cost_of(name: str, estimator: Any) -> Cost:  # noqa: ANN401  # any estimator

@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 
     from pydaub.learners.base import Estimator, Labels, RandomState, Rows
 
+TWO: Final = 2
+ROUNDS: Final = ("n_estimators", "iterations")
 HELD_OUT, MOST_HELD_OUT = 0.1, 10_000  # share and largest number of rows to judge the rounds by
+MOST_TREES: Final = 2000  # of all classes together, so that many classes do not multiply the time
 MISSING: Final = -1  # code of a category that is missing or new
 
 
 class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
     """Train a booster of LightGBM, XGBoost or CatBoost until more rounds no longer help.
 
-    A tenth of the sample is held out for that. The rounds up to the best one are kept.
+    A tenth of the sample is held out for that. The rounds up to the best one are kept. With more than two classes, each
+    round is a tree for each class, and there are at most 2,000 trees.
 
     Parameters
     ----------
@@ -58,6 +62,10 @@ class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
     def _train(self, X: Rows, y: NDArray[Any], weights: Any, kept: NDArray[np.intp]) -> None:  # noqa: ANN401  # of any library
         """Train the booster; rows at the positions `kept` are not held out."""
         booster, rows = clone(self.estimator), self._rows(X)
+        classes = len(getattr(self, "classes_", ()))
+        if classes > TWO:
+            rounds = {name: value for name, value in booster.get_params().items() if name in ROUNDS and value}
+            booster.set_params(**{name: min(value, MOST_TREES // classes) for name, value in rounds.items()})
         order = check_random_state(self.random_state).permutation(len(y))
         order = np.concatenate([order[~np.isin(order, kept)], kept])
         count = min(int(HELD_OUT * len(y)), MOST_HELD_OUT, len(y) - len(kept))

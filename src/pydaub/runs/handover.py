@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pydaub.evaluation.evaluate import Task
     from pydaub.runs.account import Account
 
-START: Final = 3.0  # seconds until processes for it have started
+START: Final = 5.0  # seconds until processes for it have started
 USUAL_MEMBERS: Final = 5  # learners in an ensemble
-MOST_OF_LIMIT: Final = 0.5  # the largest share of a time limit that is kept for it
+MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
 TOO_LATE: Final = "Not trained once more with the validation rows, because that would exceed the time limit: {}."
 
 
@@ -51,10 +51,11 @@ class HandOver:
     ) -> None:
         self._task, self._engine, self._workers = task, engine, workers
         self._refit = refit and (task.data.valid_size > 0 or task.cv is not None)
+        self._in_reach: dict[Allocation, bool] = {}  # whether the limit left time for this when it became the best
         self._limit = math.inf if time_limit is None else time_limit
 
     def seconds(self, account: Account) -> float:
-        """Return how long this will probably take, if the run ended now."""
+        """Return how long this will probably take, if the run ended now; 0 if the limit leaves no time for it."""
         members = self._members(account)
         if not members or not (self._refit or self._task.ensemble):
             return 0.0
@@ -64,7 +65,10 @@ class HandOver:
             found += sum(members[each].scoring or 0.0 for each in best)
         if self._refit:
             found += self._fitting([members[each] for each in best[: USUAL_MEMBERS if self._task.ensemble else 1]])
-        return min(found, MOST_OF_LIMIT * self._limit)
+        if best[0] not in self._in_reach:  # it has just become the best
+            left = self._limit - self._engine.clock
+            self._in_reach[best[0]] = found <= min(left, MOST_OF_LIMIT * self._limit)
+        return found if self._in_reach[best[0]] else 0.0
 
     def combine(self, account: Account) -> Combination | None:
         """Return the ensemble of the learners that have all rows."""

@@ -130,7 +130,7 @@ class Frugal(Steerable):
         spaces: Mapping[str, int | None] | None = None,
         families: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(learners, _with_fewer_sizes(schedule) if families else schedule)
+        super().__init__(learners, self._fewer(schedule) if families else schedule)
         self._groups = Groups(self.learners, spaces or {}, families or {})
         self._relatives: dict[str, list[str]] = {}  # those with an outcome, by family
         self._members = from_one(members, "members")
@@ -268,6 +268,12 @@ class Frugal(Steerable):
                 break
             used.append(following)
         return tuple(sorted({*used, full}))
+
+    @classmethod
+    def _fewer(cls, schedule: Schedule) -> Schedule:
+        """Leave out sizes that cost nearly as much as all rows: relatives tell what all rows bring."""
+        used, full = cls._used(schedule.sizes), schedule.full_size
+        return Schedule(tuple(size for size in used if size == full or size * NEAR < full))
 
     def _choose(self) -> Allocation | None:
         if first := self._fresh.first:
@@ -617,13 +623,6 @@ class Frugal(Steerable):
             and self._worth_more() is None
             and not self._wanted()
         )
-
-
-def _with_fewer_sizes(schedule: Schedule) -> Schedule:
-    """Leave out sizes that cost nearly as much as all rows, for learners whose relatives tell what all rows bring."""
-    return Schedule(
-        tuple(size for size in schedule.sizes if size == schedule.full_size or size * NEAR < schedule.full_size)
-    )
 
 
 def _hedge_price(outlook: Outlook) -> float:
