@@ -185,8 +185,10 @@ def test_the_best_fitted_learner_is_kept_and_any_can_be_fitted_again(make: Calla
     assert engine.fitted(Allocation("c", 20), 0.4 + 20 / 1000) is None, "worse than another"
     assert engine.fitted(Allocation("b", 20), 0.5) is None, "another score"
     good, bad = Allocation("c", 160), Allocation("b", 40)
-    found = engine.fit([good, bad, Allocation("a", 160)], with_validation=True)
+    found = engine.fit([good, Allocation("a", 160)], with_validation=True)
     assert found[good].size_ == found[Allocation("a", 160)].size_ == 167
+    found = engine.fit([good, bad], with_validation=False)
+    assert found[good].size_ == 160
     with pytest.raises(FitFailed, match=r"b could not be refitted: error: ValueError: no\. Raise the limits"):
         raise found[bad]
     engine.close()

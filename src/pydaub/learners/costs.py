@@ -24,7 +24,7 @@ COSTS: Final = Path(__file__).with_name("costs.json")
 # Kernel machines compare rows with rows, and predict by the rows that they keep; neighbours are looked up among all
 # rows; boosting by histograms costs about the same for few rows as for more, unless it has more rounds then.
 _KERNEL, _NEIGHBOURS, _HISTOGRAMS = Growth(2.0, 2.0, 1.0, 1.2), Growth(per_row=0.7, most_per_row=1.2), Growth(0.5)
-_STOPPED: Final = Growth(1.2, 1.3)
+_STOPPED: Final = Growth(0.8, 1.0)
 GROWTHS: Final = {
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"), _KERNEL),
     **dict.fromkeys(("Nearest", "KNeighbors", "RadiusNeighbors"), _NEIGHBOURS),

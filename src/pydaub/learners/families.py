@@ -115,7 +115,7 @@ def _histograms(task: Task, settings: Mapping[str, Any]) -> Estimator:
     kind = (
         ensemble.HistGradientBoostingClassifier if task == "classification" else ensemble.HistGradientBoostingRegressor
     )
-    return kind(max_iter=500, early_stopping=True, n_iter_no_change=30, **settings)
+    return kind(max_iter=1000, early_stopping=True, n_iter_no_change=30, **settings)
 
 
 def _linear(task: Task, settings: Mapping[str, Any]) -> Estimator:

@@ -5,6 +5,7 @@ The network is pytabkit's, on PyTorch. It trains on a GPU where there is one tha
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -55,6 +56,8 @@ class _RealMLP(BaseEstimator):
         self.random_state = random_state
 
     def _train(self, kind: str, X: Rows, y: NDArray[Any]) -> None:
+        for name in ("pytorch_lightning", "lightning.pytorch"):
+            logging.getLogger(name).setLevel(logging.ERROR)  # it praises its makers' products at every training
         network = getattr(import_module("pytabkit"), kind)(
             n_epochs=self.n_epochs,
             hidden_width=self.hidden_width,
@@ -63,7 +66,7 @@ class _RealMLP(BaseEstimator):
             random_state=self.random_state,
             verbosity=0,
         )
-        self.network_ = network.fit(np.asarray(X, dtype=np.float32), y)
+        self.network_ = network.fit(np.asarray(X, dtype=np.float32), np.array(y))  # which may be read-only
         self.n_features_in_ = X.shape[1]
 
     def _rows(self, X: Rows) -> NDArray[np.float32]:
