@@ -220,6 +220,11 @@ class Scores:
         """
         return (size if self.cross_validated else scored or self.rows) if self.proportion else None
 
+    def standard_error(self, size: int, measured: Measurement) -> float | None:
+        """Return the standard error of a score at this size; None if it is no proportion of a known number of rows."""
+        rows, share = self.noise_rows(size, measured.scored), measured.valid_score
+        return math.sqrt(share * (1 - share) / rows) if rows and 0 <= share <= 1 else None
+
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         return asdict(self)

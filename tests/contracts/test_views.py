@@ -22,6 +22,7 @@ from pydaub.views.standings import lines
 from pydaub.views.story import story
 from pydaub.views.summary import summary
 from pydaub.views.terminal import print_run
+from pydaub.views.verdict import verdict
 from runs.recording import recorded
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
@@ -29,7 +30,7 @@ RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.json
 
 
 def test_every_view_is_held_to_the_law() -> None:
-    checked = {"plots", "standings", "story", "summary", "terminal"}
+    checked = {"plots", "standings", "story", "summary", "terminal", "verdict"}
     assert {module.name for module in pkgutil.iter_modules(views.__path__)} == checked
 
 
@@ -70,6 +71,12 @@ def check(account: Account) -> None:
     cost = f"{len(result.steps):,} allocation{'s' * (len(result.steps) != 1)}, {result.rows:,} rows"
     assert any(sentence.startswith(f"{cost}, {result.seconds:,.1f} s of training") for sentence in words)
     text = printed(account)
+    said = verdict(account)
+    assert told["header"]["verdict"]["line"] == said.line == text.splitlines()[0]
+    assert "\n" not in said.line
+    assert leader is None or leader.learner in said.line
+    assert said.title.startswith(account.state)
+    assert (said.fraction == 1) == (account.state == "finished")
     assert all(sentence in text for sentence in words)
     for name, standing in standings.items():
         assert re.search(rf"^{re.escape(name)} .*{standing.word}", text, flags=re.MULTILINE)
@@ -109,6 +116,7 @@ def test_on_journals_of_real_runs_all_views_agree(path: Path, tmp_path: Path) ->
                 check(account)
                 head = following.changes()["header"]
                 assert head["state"] == account.state
+                assert head["verdict"]["line"] == verdict(account).line
     assert account is not None
     assert account.state == "finished"
 

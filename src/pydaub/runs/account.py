@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -260,8 +259,7 @@ class Account:
     def _improve(self, allocation: Allocation, outcome: Outcome) -> None:
         """Remember the learner's best score; an outcome that is known from elsewhere comes in without an event."""
         if isinstance(outcome, Measurement):
-            rows, share = self.scores.noise_rows(allocation.size, outcome.scored), outcome.valid_score
-            noise = math.sqrt(share * (1 - share) / rows) if rows and 0 <= share <= 1 else 0.0
+            noise = self.scores.standard_error(allocation.size, outcome) or 0.0
             reached = (outcome.valid_score, allocation.size, noise)
             self._best[allocation.learner] = max(self._best.get(allocation.learner, reached), reached)
             if allocation.size == self.full_size:

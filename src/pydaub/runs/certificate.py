@@ -12,18 +12,18 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.outlook import ceiling
-from pydaub.algorithm.prospects import CONFIDENCE, INTERVAL, Rival, Trace, margin, more_rows
+from pydaub.algorithm.prospects import CONFIDENCE, INTERVAL, Rival, margin, more_rows
 from pydaub.records import Measurement, score_text
+from pydaub.runs.contest import curves_of, score_of, traces_of
 from pydaub.runs.paired import optimism, told_apart
-from pydaub.runs.result import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pydaub.algorithm.prospects import Trace
     from pydaub.records import Scores
     from pydaub.runs.account import Account
-    from pydaub.runs.result import Result
+    from pydaub.runs.result import Result, Step
 
 LONG_ENOUGH: Final = 3  # points that a curve needs to be audited
 NAMED: Final = 8  # learners that are named in a sentence
@@ -157,7 +157,7 @@ class Certificate:
             return f"{sure}, {others} a higher score than {self.selected} on all rows."
         return (
             f"{sure}, {self.selected} is within {score_text(self.margin)} of the best of the {self.others + 1} learners"
-            f" on all rows; the likeliest to be better is {self.rival} ({_percent(self.chance)})."
+            f" on all rows; the likeliest to be better is {self.rival} ({percent(self.chance)})."
         )
 
     def _bound(self) -> str:
@@ -260,12 +260,12 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
     """
     if result.selected is None or result.valid_score is None or result.selected_size is None:
         return None
-    curves = _curves(result)
-    tolerance = noise(scores, [_score(step) for curve in curves.values() for step in curve])
+    curves = curves_of(result)
+    tolerance = noise(scores, [score_of(step) for curve in curves.values() for step in curve])
     others = [name for name in learners if name != result.selected and name not in result.failures]
     certain = result.stopped is None and result.selected_size == result.full_size
     at_full = {name: curve[-1] for name, curve in curves.items() if curve[-1].allocation.size == result.full_size}
-    traces = _traces(curves, scores) if certain else {}
+    traces = traces_of(curves, scores) if certain else {}
     rivals = {
         name: Rival.of(traces[name], traces[result.selected], result.full_size)
         for name in others
@@ -293,8 +293,8 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
         ceiling=known[highest] if highest else None,
         ceiling_learner=highest,
         ties={
-            name: result.valid_score - _score(at_full[name])
-            for name in sorted(alike, key=lambda name: -_score(at_full[name]))
+            name: result.valid_score - score_of(at_full[name])
+            for name in sorted(alike, key=lambda name: -score_of(at_full[name]))
             if name in others and not told_apart(own, alike[name])
         },
         looks=len(at_full),
@@ -304,25 +304,10 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
         short=len(curves) - len(judged),
         misbehaved={name: what for name, what in found.items() if what},
         tolerance=tolerance,
-        doubts=tuple(_doubts(result, _curves(result, with_guesses=True), tolerance)),
+        doubts=tuple(_doubts(result, curves_of(result, with_guesses=True), tolerance)),
         finished=result.stopped is None,
         scored_rows=scores.noise_rows(result.full_size) if own else None,
     )
-
-
-def _traces(curves: Mapping[str, Sequence[Step]], scores: Scores) -> dict[str, Trace]:
-    """Return the errors of each learner."""
-    best = max(_score(step) for curve in curves.values() for step in curve)
-    top = ceiling(scores.top, best, sorted(_score(curve[0]) for curve in curves.values()))
-    return {
-        name: Trace.of(
-            {step.allocation.size: _score(step) for step in curve},
-            top,
-            scores.noise_rows(curve[-1].allocation.size, getattr(curve[-1].outcome, "scored", None)) or scores.rows,
-            proportion=scores.proportion,
-        )
-        for name, curve in curves.items()
-    }
 
 
 def _prospects(trace: Trace, score: float, full_size: int) -> tuple[Prospect, ...]:
@@ -335,7 +320,8 @@ def _prospects(trace: Trace, score: float, full_size: int) -> tuple[Prospect, ..
     return tuple(found)
 
 
-def _percent(chance: float) -> str:
+def percent(chance: float) -> str:
+    """Return a chance in percent."""
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"  # noqa: PLR2004  # one percent
 
 
@@ -358,44 +344,29 @@ def noise(scores: Scores, values: Sequence[float]) -> float:
     return (1.0 if scores.proportion else middle) / math.sqrt(scores.rows)
 
 
-def _curves(result: Result, *, with_guesses: bool = False) -> dict[str, list[Step]]:
-    """Return each learner's measured steps by size, optionally with outcomes that were never asked for."""
-    curves: dict[str, list[Step]] = {}
-    ahead = [Step(allocation, outcome, None) for allocation, outcome in result.speculated.items()]
-    steps = [*result.steps, *(ahead if with_guesses else [])]
-    for step in sorted(steps, key=lambda step: step.allocation.size):
-        if isinstance(step.outcome, Measurement):
-            curves.setdefault(step.allocation.learner, []).append(step)
-    return curves
-
-
 def _top(curve: Sequence[Step], full_size: int) -> float | None:
     """Return the most that a learner can have on all rows: its score there, or the higher of bound and scores."""
     if not curve:
         return None
     last = curve[-1]
     if last.allocation.size == full_size:
-        return _score(last)
-    return None if last.bound is None else max(last.bound, *(_score(step) for step in curve))
-
-
-def _score(step: Step) -> float:
-    return step.outcome.valid_score if isinstance(step.outcome, Measurement) else -math.inf
+        return score_of(last)
+    return None if last.bound is None else max(last.bound, *(score_of(step) for step in curve))
 
 
 def _misbehaviour(curve: Sequence[Step], tolerance: float) -> str:
     """Return in which ways a curve breaks the assumptions; empty if in none."""
     found = []
-    if any(_score(later) < _score(earlier) - tolerance for earlier, later in pairwise(curve)):
+    if any(score_of(later) < score_of(earlier) - tolerance for earlier, later in pairwise(curve)):
         found.append("fell")
     for first, second, third in zip(curve, curve[1:], curve[2:], strict=False):
-        gain = (_score(second) - _score(first)) / (second.allocation.size - first.allocation.size)
-        expected = _score(second) + max(gain, 0.0) * (third.allocation.size - second.allocation.size)
-        if _score(third) > expected + tolerance:
+        gain = (score_of(second) - score_of(first)) / (second.allocation.size - first.allocation.size)
+        expected = score_of(second) + max(gain, 0.0) * (third.allocation.size - second.allocation.size)
+        if score_of(third) > expected + tolerance:
             found.append("got steeper")
             break
     for index, step in enumerate(curve):
-        if step.bound is not None and any(_score(later) > step.bound + tolerance for later in curve[index + 1 :]):
+        if step.bound is not None and any(score_of(later) > step.bound + tolerance for later in curve[index + 1 :]):
             found.append("exceeded its bound")
             break
     return ", ".join(found)
@@ -408,24 +379,24 @@ def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: flo
         curve[-1]
         for name, curve in curves.items()
         if name != result.selected
-        and _score(curve[-1]) > score + (tolerance if curve[-1].allocation.size < result.full_size else 0.0)
+        and score_of(curve[-1]) > score + (tolerance if curve[-1].allocation.size < result.full_size else 0.0)
     ]
-    own = [_score(step) for step in curves.get(result.selected or "", ())]
+    own = [score_of(step) for step in curves.get(result.selected or "", ())]
     if own and result.stopped is None and max(own) > score + tolerance:
         doubts.append(
             f"Doubtful: {result.selected} had {score_text(max(own))} with fewer rows, more than with all of them."
         )
     at_full = [step for step in ahead if step.allocation.size == result.full_size]
     if at_full and result.stopped is None:
-        best = max(at_full, key=_score)
+        best = max(at_full, key=score_of)
         doubts.append(
             f"Doubtful: {best.allocation.learner} was trained on all rows ahead of time and has"
-            f" {score_text(_score(best))}, more than {result.selected}."
+            f" {score_text(score_of(best))}, more than {result.selected}."
         )
     elif ahead and result.stopped is None:
-        best = max(ahead, key=_score)
+        best = max(ahead, key=score_of)
         doubts.append(
-            f"Doubtful: {best.allocation.learner} already had {score_text(_score(best))} with"
+            f"Doubtful: {best.allocation.learner} already had {score_text(score_of(best))} with"
             f" {best.allocation.size:,} rows, more than {result.selected} with all. Train it on all rows too."
         )
     if result.failures:

@@ -24,6 +24,15 @@ def told_apart(first: Sequence[float], second: Sequence[float]) -> bool:
     return bool(abs(np.mean(differences)) > stdtrit(len(differences) - 1, 1 - SIGNIFICANCE / 2) * error)
 
 
+def standard_error(parts: Sequence[float]) -> float | None:
+    """Return the standard error of the mean of these blocks; None where there are too few."""
+    if len(parts) < LEAST_DIFFERENT:
+        return None
+    import numpy as np  # noqa: PLC0415  # as above
+
+    return float(np.std(parts, ddof=1) / np.sqrt(len(parts)))
+
+
 def optimism(parts: Sequence[Sequence[float]]) -> float:
     """Return by how much the highest of several scores is too high on average, because it was chosen for being so.
 

@@ -13,7 +13,8 @@ from pydaub.records import Measurement, score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
 from pydaub.views.standings import finite, lines
-from pydaub.views.summary import duration, summary
+from pydaub.views.summary import against, duration, summary
+from pydaub.views.verdict import WAITING, verdict
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
@@ -44,6 +45,7 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
     return {
         "state": state,
         "words": _state_words(account),
+        "verdict": asdict(verdict(account)),
         "going": going,
         "over": state in ("finished", "stopped", "failed"),
         "elapsed": round(elapsed, 1),
@@ -78,13 +80,13 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
     best = "none yet"
     if leader is not None and result.valid_score is not None:
         best = f"{leader.learner}: {score_text(result.valid_score)} with {leader.size:,} rows"
-    trained = _against(account, result.seconds, full_seconds, None if full_seconds is None else duration(full_seconds))
+    trained = against(account, result.seconds, full_seconds, None if full_seconds is None else duration(full_seconds))
     ahead = sum(outcome.seconds for outcome in account.ahead.values())
     facts = [
         ["Largest size", f"{largest:,} of {account.full_size:,} rows"],
         ["Elapsed", ""],  # the page counts on
         ["Training time", f"{duration(result.seconds)}{trained}"],
-        ["Rows", f"{result.rows:,}{_against(account, result.rows, full_rows, f'{full_rows:,}')}"],
+        ["Rows", f"{result.rows:,}{against(account, result.rows, full_rows, f'{full_rows:,}')}"],
         ["Allocations", f"{len(result.steps):,}"],
         ["Evaluated ahead", f"{len(account.ahead):,} ({duration(ahead)})" if account.ahead else ""],
         [chosen, best],
@@ -93,17 +95,6 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
         ["Training now", ", ".join(f"{each.learner} {each.size:,}" for each in account.training)],
     ]
     return [fact for fact in facts if fact[1] or fact[0] == "Elapsed"]
-
-
-def _against(account: Account, spent: float, full: float | None, words: str | None) -> str:
-    """Compare with training every learner on all rows."""
-    if not full or len(account.learners) < 2:  # noqa: PLR2004  # there is nothing to compare
-        return ""
-    if spent > full:
-        return f", {spent / full:.1f} times the {words} for training everything"
-    if account.state in ("finished", "stopped"):
-        return f", {100 * (1 - spent / full):.0f} % less than the {words} for training everything"
-    return f", {100 * spent / full:.0f} % of the {words} for training everything"
 
 
 def learners(account: Account, claim: Certificate | None = None) -> dict[str, dict[str, Any]]:
@@ -157,6 +148,7 @@ def waiting(trouble: str) -> dict[str, Any]:
     header = {
         "state": "waiting",
         "words": "waiting for the run to begin",
+        "verdict": asdict(WAITING),
         "going": False,
         "over": False,
         "facts": [],

@@ -50,6 +50,17 @@ def shown(value: Cell) -> str:
     return f"{value:,}" if isinstance(value, int) else score_text(value)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return the text with at most so many characters, without its middle: names in a grid differ at their ends.
+
+    >>> shortened("hist-gradient-boosting(max_depth=3)", 20)
+    'hist-gradi…x_depth=3)'
+    """
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}…{text[-((most - 1) // 2) :]}"
+
+
 def duration(seconds: float) -> str:
     """Return a time as people say it.
 
@@ -155,6 +166,19 @@ def _everything(learners: int, result: Result, words: str, seconds: float) -> st
     if seconds >= spent:
         return f"{line}, {seconds / spent:.1f} times as long"
     return f"{line}; this run took longer, {spent / seconds:.1f} times that"
+
+
+def against(account: Account, spent: float, full: float | None, words: str | None) -> str:
+    """Compare what was spent with training every learner on all rows, which costs `full`, in `words`."""
+    if not full or len(account.learners) < 2:  # noqa: PLR2004  # there is nothing to compare
+        return ""
+    if round(100 * spent / full) == 100:  # noqa: PLR2004  # percent
+        return ", as long as training everything takes"
+    if spent > full:
+        return f", {spent / full:.1f} times the {words} for training everything"
+    if account.state in ("finished", "stopped"):
+        return f", {100 * (1 - spent / full):.0f} % less than the {words} for training everything"
+    return f", {100 * spent / full:.0f} % of the {words} for training everything"
 
 
 def guessed(result: Result) -> list[str]:

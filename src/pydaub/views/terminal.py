@@ -15,6 +15,7 @@ from pydaub.records import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
 from pydaub.views.standings import by_priority, lines
 from pydaub.views.summary import counted, event_line, failures, guessed, plain, shown, summary
+from pydaub.views.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,10 +41,12 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def print_run(out: Console, account: Account, *, place: str | None = None, table: Table | None = None) -> None:
-    """Print where each learner stands, what the run came to, and what may be claimed.
+    """Print the verdict, where each learner stands, what the run came to, and what may be claimed.
 
     A run on recorded curves is compared with their `table`, and nothing is claimed.
     """
+    if table is None:
+        print_lines(out, [verdict(account).line, ""])
     print_standings(out, account)
     result, claim = account.result, None if table else certificate_of(account)
     said = [*summary(account, place, table), *guessed(result)]

@@ -1,0 +1,80 @@
+"""The leader against the others: noise, ties and chances, at any moment of a run."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pydaub import Account, Allocation, Asked, Evaluated, Full, Measurement, Schedule, Scores, Selected
+from pydaub.records import Event
+from pydaub.runs.certificate import certificate_of
+from pydaub.runs.contest import contest
+
+FULL = 400
+
+
+def account(scores: dict[str, Measurement], *more: Event, kind: Scores | None = None) -> Account:
+    """Return the account of a run that gave every learner all rows, as far as it got."""
+    strategy = Full(("first", "second", "third"), Schedule((100, FULL)))
+    about = kind or Scores("accuracy", 1000)
+    made = Account(strategy, {**strategy.settings, "scores": about.to_json()}, held=True)
+    for name, measured in scores.items():
+        made.take(Asked(Allocation(name, FULL), None))
+        made.take(Evaluated(Allocation(name, FULL), measured, 1.0))
+    for event in more:
+        made.take(event)
+    return made
+
+
+def measured(score: float, parts: tuple[float, ...] = ()) -> Measurement:
+    return Measurement(None, score, 1.0, {}, parts)
+
+
+def test_nobody_leads_before_anything_is_measured() -> None:
+    assert contest(account({})) is None
+
+
+def test_a_proportion_has_a_standard_error_and_ties_lie_within_twice_that() -> None:
+    found = contest(account({"first": measured(0.8), "second": measured(0.79), "third": measured(0.7)}))
+    assert found is not None
+    assert found.error == pytest.approx(math.sqrt(0.8 * 0.2 / 1000))
+    assert (found.rows, found.ties) == (1000, ("second",))
+    assert found.behind == pytest.approx({"second": 0.01, "third": 0.1})
+    assert not found.chances, "all have all rows"
+
+
+def test_equal_and_perfect_learners_are_tied() -> None:
+    found = contest(account({"first": measured(1.0), "second": measured(1.0), "third": measured(0.9)}))
+    assert found is not None
+    assert found.ties == ("second",)
+
+
+def test_scores_in_any_unit_take_their_noise_from_their_blocks() -> None:
+    """They need not be proportions; two learners are then compared block by block, as in the certificate."""
+    noisy = tuple(-1e6 + 1e4 * (-1) ** place for place in range(100))
+    better = tuple(part + 5e3 for part in noisy)
+    near = tuple(part + (2e4 if place == 3 else 0.0) for place, part in enumerate(noisy))
+    kind = Scores("neg_mean_squared_error", 500, 0.0, proportion=False)
+    scores = {
+        "first": measured(-1e6, noisy),
+        "second": measured(sum(near) / 100, near),
+        "third": measured(sum(better) / 100, better),
+    }
+    found = contest(account(scores, Selected("third", 3.0), kind=kind))
+    assert found is not None
+    assert (found.leader.learner, found.ties, found.rows) == ("third", (), None)
+    assert found.error == pytest.approx(1e3, rel=0.02)
+    scores.pop("third")
+    found = contest(account(scores, kind=kind))
+    assert found is not None
+    assert (found.leader.learner, found.ties) == ("second", ("first",))
+    claim = certificate_of(account({**scores, "third": measured(-2e6)}, Selected("second", 3.0), kind=kind))
+    assert claim is not None
+    assert list(claim.ties) == ["first"]
+
+
+def test_an_unmeasured_learner_is_counted() -> None:
+    found = contest(account({"first": measured(0.8)}))
+    assert found is not None
+    assert (found.unmeasured, found.behind, found.possible) == (2, {}, [])

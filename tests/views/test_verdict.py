@@ -1,0 +1,116 @@
+"""The verdict in every state of a run, with ordinary and with extreme scores and names."""
+
+from __future__ import annotations
+
+import pytest
+
+from pydaub import Account, Allocation, Asked, Evaluated, Failure, Full, Measurement, Schedule, Scores, Selected
+from pydaub.records import Event, Resumed, Steered, Stopped, Submitted
+from pydaub.views.verdict import verdict
+
+FULL = 400
+LONG = "grid(" + ", ".join(f"parameter_{number}={number / 7}" for number in range(8)) + ")"
+
+
+def account(*events: Event, names: tuple[str, ...] = ("tree", "forest"), kind: Scores | None = None) -> Account:
+    strategy = Full(names, Schedule((FULL,)))
+    scores = kind or Scores("accuracy", 1000)
+    made = Account(strategy, {**strategy.settings, "scores": scores.to_json()}, held=True)
+    for event in events:
+        made.take(event)
+    return made
+
+
+def told(name: str, score: float, parts: tuple[float, ...] = (), seconds: float = 2.0) -> list[Event]:
+    allocation = Allocation(name, FULL)
+    measured = Measurement(None, score, seconds, {}, parts)
+    return [Asked(allocation, None), Submitted(allocation), Evaluated(allocation, measured, 3.0)]
+
+
+TREE = told("tree", 0.8)
+
+
+def test_before_anything_is_measured() -> None:
+    assert verdict(account()).line == "Nothing has been measured yet (2 learners)."
+    begun = account(Asked(Allocation("tree", FULL), None), Submitted(Allocation("tree", FULL)))
+    assert verdict(begun).line == "Nothing has been measured yet (2 learners, 1 in training)."
+    begun.held = False
+    assert verdict(begun).line == "Killed or interrupted: nothing has been measured yet (2 learners)."
+
+
+def test_a_run_in_every_state() -> None:
+    led = "tree leads with accuracy 0.8000 ± 0.0126 on all 400 rows; no other learner has as many rows;"
+    line = f"{led} 1 learner not measured yet; 2.0 s of training."
+    running = account(*TREE)
+    assert verdict(running).line == line
+    assert verdict(running).title == "running · tree"
+    assert verdict(account(*TREE, Steered("pause", None, 4.0))).line == f"Paused: {line}"
+    over = line.replace("leads", "was the best").replace(" yet", "")
+    assert verdict(account(*TREE, Stopped("time limit", 4.0))).line == f"Stopped (time limit): {over}"
+    assert verdict(account(*TREE, Stopped("stopped by hand", 4.0))).line == f"Stopped by hand: {over}"
+    assert verdict(account(*TREE, Stopped("time limit", 4.0), Resumed(4.0))).line == line
+    running.held = False
+    assert verdict(running).line == f"Killed or interrupted: {over}"
+    assert verdict(running).title == "killed · tree"
+
+
+def test_a_finished_run_says_by_how_much_it_is_ahead() -> None:
+    clear = verdict(account(*TREE, *told("forest", 0.9, seconds=6.0), Selected("forest", 9.0)))
+    assert clear.line == (
+        "forest is selected with accuracy 0.9000 ± 0.0095 on all 400 rows; ahead of tree by 100 of 1,000 rows;"
+        " 8.0 s of training, as long as training everything takes."
+    )
+    assert (clear.title, clear.fraction, clear.left) == ("finished · forest", 1.0, "")
+    tied = verdict(account(*TREE, *told("forest", 0.803), Selected("forest", 9.0)))
+    assert "; tied with tree (3 of 1,000 rows behind); " in tied.line
+
+
+def test_no_learner_is_left() -> None:
+    failed = [
+        event
+        for name in ("tree", "forest")
+        for event in (
+            Asked(Allocation(name, FULL), None),
+            Evaluated(Allocation(name, FULL), Failure("error", "no", 1.0), 2.0),
+        )
+    ]
+    assert verdict(account(*failed)).line.startswith("No learner is left: 2 failed; 2.0 s of training")
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ((-1e6, -1.2e6), "neg_error -1,000,000 ± 1,005 on all 400 rows; ahead of forest by 200,000;"),
+        ((-1.2e-6, -2e-6), "neg_error -1.2e-06 ± 1.2e-09 on all 400 rows; ahead of forest by 8e-07;"),
+        ((-3.25, -4.0), "neg_error -3.2500 ± 0.0033 on all 400 rows; ahead of forest by 0.7500;"),
+    ],
+)
+def test_errors_of_any_size(scores: tuple[float, float], expected: str) -> None:
+    kind = Scores("neg_error", 1000, 0.0, proportion=False)
+
+    def parts(score: float) -> tuple[float, ...]:
+        return tuple(score * (1 + 0.01 * (-1) ** place) for place in range(100))
+
+    events = [
+        event
+        for name, score in zip(("tree", "forest"), scores, strict=True)
+        for event in told(name, score, parts(score))
+    ]
+    assert expected in verdict(account(*events, Selected("tree", 9.0), kind=kind)).line
+
+
+def test_without_rows_nothing_is_said_of_noise() -> None:
+    line = verdict(account(*TREE, *told("forest", 0.79), kind=Scores("score", None, None, proportion=False))).line
+    assert line.startswith("tree leads with score 0.8000 on all 400 rows; ahead of forest by 0.0100;")
+
+
+def test_long_and_hostile_names_stay_on_one_short_line() -> None:
+    names = (LONG, f"{LONG} \x1b[31m\n\u202e")
+    events = [event for name in names for event in told(name, 0.8)]
+    found = verdict(account(*events, names=names))
+    assert len(found.line) < 300
+    assert len(found.title) < 60
+    assert found.line.startswith("grid(parameter_0=0.0, pa…")
+    assert "\\x1b[31m\\n\\u202e" in found.line
+    assert found.line.isprintable()
+    assert found.title.isprintable()
