@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import pickle
+import re
 import shutil
 from io import StringIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator
 from cli.commands import CHEAP, Finished, call, numbers, refused, sequence, written
 
 NUMBERS = numbers(40, seed=5)
+PLAIN = re.compile(rb',"crc":"[0-9a-f]{8}"\}')  # a line's checksum, which older journals lack
 
 
 @pytest.fixture
@@ -94,8 +96,10 @@ def test_a_damaged_request(finished: Finished, copied: Path, command: str) -> No
         (lambda lines: [*lines[:3], b"garbage\n", *lines[3:]], "Line 4 of "),
         (lambda lines: [b"something else\n", *lines[1:]], "exists and is not a journal of pydaub"),
         (lambda lines: [lines[0].replace(b'"format":1', b'"format":9'), *lines[1:]], "must be of journal format 1"),
-        (lambda lines: [lines[0].replace(b'"frugal"', b'"magic"'), *lines[1:]], "magic"),
-        (lambda lines: [lines[0].replace(b'"sizes":[', b'"sizes":[9999,'), *lines[1:]], "sizes"),
+        (lambda lines: [*lines[:2], lines[2].replace(b"1", b"2"), *lines[3:]], "Line 3 of "),
+        (lambda lines: [lines[0].replace(b'"frugal"', b'"magic"'), *lines[1:]], "does not match its checksum"),
+        (lambda lines: [PLAIN.sub(b"}", line).replace(b'"frugal"', b'"magic"') for line in lines], "magic"),
+        (lambda lines: [PLAIN.sub(b"}", line).replace(b'"sizes":[', b'"sizes":[9999,') for line in lines], "sizes"),
     ],
 )  # fmt: skip
 def test_a_damaged_journal(copied: Path, command: str, damage: object, message: str) -> None:

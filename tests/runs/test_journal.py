@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pydaub import (
     Allocation,
@@ -47,6 +51,11 @@ def written(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def without_checksums(content: bytes) -> bytes:
+    """Return a journal as it was written before lines had checksums."""
+    return re.sub(rb',"crc":"[0-9a-f]{8}"\}', b"}", content)
+
+
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     content = written(path)
@@ -79,7 +88,7 @@ def test_a_reader_does_not_mind_a_torn_tail(tmp_path: Path) -> None:
 
 def test_events_of_unknown_kinds_are_skipped_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    content = written(path) + b'{"kind":"from the future","x":1}\n'
+    content = without_checksums(written(path)) + b'{"kind":"from the future","x":1}\n'
     path.write_bytes(content)
     with Journal(path, SETTINGS) as journal:
         assert journal.events == [Started(SETTINGS), *EVENTS]
@@ -95,7 +104,7 @@ def test_events_of_unknown_kinds_are_skipped_and_kept(tmp_path: Path) -> None:
         (b'{"journal":"pydaub","format":2,"kind":"?"}\n', JournalError, r"must be of journal format 1, got b'2'"),
         (b'{"journal":"pydaub","format":2,"kind":"?"}', JournalError, r"must be of journal format 1, got b'2'"),
         (b'{"journal":"pydaub","format":true,"kind":"?"}', JournalError, r"must be of journal format 1, got b'true'"),
-        (b'{"journal":"pydaub","format":1,"x":1}\n', JournalDamaged, r"Line 1 of .* is not an event"),
+        (b'{"journal":"pydaub","format":1,"x":1}\n', JournalDamaged, r"Line 1 of .* is damaged: it is not an event"),
         (b'{"journal":"pydaub","format":1,"kind":"begun","precious":1}\n', JournalDamaged, r"begins with its settings"),
         (b'{"journal":"pydaub","format":1,"kind":"started","settings":[1]}\n', JournalDamaged, r"Line 1"),
         (b'{"journal":"pydaub","format":1,"kind":"started","settings":{"x":1}}\n', JournalMismatch, r"other settings"),
@@ -132,14 +141,73 @@ def test_a_file_that_is_no_journal_of_this_run_is_left_alone(
 )
 def test_a_complete_line_that_is_no_event_is_said_and_left_alone(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "run.jsonl"
-    lines = written(path).splitlines(keepends=True)
+    lines = without_checksums(written(path)).splitlines(keepends=True)
     content = b"".join([*lines[:2], line + b"\n", *lines[2:]])
     path.write_bytes(content)
-    with pytest.raises(JournalDamaged, match=r"Line 3 of .*run.jsonl is not an event"):
+    with pytest.raises(JournalDamaged, match=r"Line 3 of .*run.jsonl is damaged: it is not an event .*head -n 2"):
         Journal(path, SETTINGS)
     with pytest.raises(JournalDamaged, match="Line 3"):
         read(path)
     assert path.read_bytes() == content
+
+
+def test_a_journal_without_checksums_is_continued_with_them(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    content = without_checksums(written(path))
+    path.write_bytes(content)
+    with Journal(path, SETTINGS) as journal:
+        journal.append(Selected("later", 3.0), Selected("last", 4.0))
+    assert read(path) == [Started(SETTINGS), *EVENTS, Selected("later", 3.0), Selected("last", 4.0)]
+    assert path.read_bytes().startswith(content)
+    assert path.read_bytes().count(b'"crc"') == 2
+
+
+def test_a_lost_moved_or_doubled_line_is_noticed(tmp_path: Path) -> None:
+    """Each checksum covers the one before it."""
+    path = tmp_path / "run.jsonl"
+    lines = written(path).splitlines(keepends=True)
+    for place in range(1, len(lines) - 1):
+        before, line, after = lines[:place], lines[place], lines[place + 1 :]
+        for changed in (before + after, [*before, after[0], line, *after[1:]], [*before, line, line, *after]):
+            path.write_bytes(b"".join(changed))
+            with pytest.raises(JournalDamaged, match=r"is damaged: it does not match its checksum"):
+                read(path)
+    path.write_bytes(b"".join([*lines[:3], without_checksums(lines[3]), *lines[4:]]))
+    with pytest.raises(JournalDamaged, match=r"Line 4 of .* is damaged: its checksum is missing"):
+        read(path)
+
+
+def refused_or_unchanged(path: Path, content: bytes, place: int, bit: int, events: list[Event]) -> None:
+    """Check that a journal with one flipped bit is refused, or read as before."""
+    flipped = bytearray(content)
+    flipped[place] ^= 1 << bit
+    path.write_bytes(flipped)
+    with suppress(JournalError):
+        assert read(path) == events, f"bit {bit} of byte {place}"
+
+
+def test_every_flipped_bit_is_noticed_or_harmless(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    content = written(path)
+    for place in range(len(content)):
+        for bit in range(8):
+            refused_or_unchanged(path, content, place, bit, [Started(SETTINGS), *EVENTS])
+
+
+@pytest.mark.parametrize("name", ["daub", "frugal"])
+def test_a_flipped_bit_of_a_real_journal_is_noticed_or_harmless(name: str, tmp_path: Path) -> None:
+    events = read(Path(__file__).with_name("journals") / f"{name}.jsonl")
+    path = tmp_path / "run.jsonl"
+    assert isinstance(events[0], Started)
+    with Journal(path, events[0].settings, events[0].versions) as journal:
+        journal.append(*events[1:])
+    content = path.read_bytes()
+
+    @given(st.integers(0, len(content) - 1), st.integers(0, 7))
+    def check(place: int, bit: int) -> None:
+        refused_or_unchanged(path, content, place, bit, events)
+
+    check()
 
 
 def test_other_settings_are_named(tmp_path: Path) -> None:
@@ -230,7 +298,8 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=60
     )
     assert "run.jsonl: File too large" in done.stdout
-    assert path.read_bytes().endswith(b'{"kind":"selected","learner":"fits","clock":1.0}\n')
+    assert path.read_bytes().endswith(b'"}\n')
+    assert read(path) == [Started(SETTINGS), Selected("fits", 1.0)]
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the test finds out by /proc which file was synced")

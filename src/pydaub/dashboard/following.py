@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 from pydaub.errors import PydaubError
-from pydaub.records import from_json
 from pydaub.runs.account import GOING_ON, Account
-from pydaub.runs.journal import MAGIC, is_held
+from pydaub.runs.journal import MAGIC, Lines, is_held
 from pydaub.views.story import story, waiting
 
 if TYPE_CHECKING:
@@ -37,6 +35,7 @@ class Following:
         self._seen = 0  # lines of the log that it has
         self._read = 0
         self._torn = b""
+        self._lines = Lines(self.path)
         self._changed_at = 0.0
         self.generation += 1
 
@@ -75,7 +74,7 @@ class Following:
         *lines, self._torn = (self._torn + content).split(b"\n")
         try:
             for line in lines:
-                event = from_json(json.loads(line))
+                event = self._lines.event(line)
                 if event is None:
                     continue
                 if self.account is None:

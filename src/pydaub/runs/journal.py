@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import stat
 import time
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -22,6 +24,8 @@ FORMAT: Final = 1
 PATIENCE: Final = 0.5  # seconds
 # Every journal begins with these bytes, so that no other file is mistaken for a torn journal and cut.
 MAGIC: Final = b'{"journal":"pydaub","format":'
+SEAL: Final = re.compile(rb',"crc":"([0-9a-f]{8})"\}')  # ends every line
+SEAL_LENGTH: Final = 18
 
 
 class Journal:
@@ -71,7 +75,8 @@ class Journal:
             self._lock()
             with open(self._file, "rb", closefd=False) as file:
                 content = file.read()
-            self.events, self._size = _parsed(content, self.path)
+            self._lines = Lines(self.path)
+            self.events, self._size = _parsed(content, self._lines)
             self._begin(started, torn=len(content) > self._size)
             if created:
                 _sync_folder(self.path.parent)
@@ -88,7 +93,10 @@ class Journal:
 
     def append(self, *events: Event, sync: bool = True) -> None:
         """Write the events and, if `sync`, wait until they are on disk."""
-        lines = b"".join(_line(to_json(event)) for event in events)
+        lines, crc = b"", self._lines.crc
+        for event in events:
+            line, crc = _line(to_json(event), crc)
+            lines += line
         try:
             written = os.write(self._file, lines)
             while written < len(lines):
@@ -98,8 +106,12 @@ class Journal:
         except OSError as error:
             with suppress(OSError):  # if this fails too, the next open cuts the torn line
                 os.ftruncate(self._file, self._size)
-            raise JournalError(f"Cannot write to {self.path}: {error.strerror}.") from error
+            raise JournalError(
+                f"Cannot write to {self.path}: {error.strerror}. What was measured is kept: resume the run once this is"
+                " mended."
+            ) from error
         self._size += len(lines)
+        self._lines.count(len(events), crc)
         self.events.extend(events)
 
     def close(self) -> None:
@@ -158,7 +170,7 @@ def read(path: str | Path) -> list[Event]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise JournalError(f"Cannot read the journal {path}: {error.strerror}.") from None
-    return _parsed(content, Path(path))[0]
+    return _parsed(content, Lines(Path(path)))[0]
 
 
 def is_held(path: str | Path) -> bool:
@@ -171,32 +183,75 @@ def is_held(path: str | Path) -> bool:
     return False
 
 
-def _parsed(content: bytes, path: Path) -> tuple[list[Event], int]:
+class Lines:
+    """The lines of a journal in their order, each checked against the checksum at its end.
+
+    A checksum covers its line and the checksum before it, so that a line that is missing is noticed too. Older journals
+    have none. They are read, and what is appended to them has checksums.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.crc: int | None = None  # of the last line
+        self.path, self._number = path, 0
+
+    def count(self, lines: int, crc: int | None) -> None:
+        """Take note of lines that were written, the last with this checksum."""
+        self._number += lines
+        self.crc = crc
+
+    def event(self, line: bytes) -> Event | None:
+        """Return the event of the next line, or None if it is of an unknown kind."""
+        body, crc = _opened(line)
+        if crc is None and self.crc is not None:
+            raise self.damaged("its checksum is missing", line)
+        if crc is not None and crc != zlib.crc32(body, self.crc or 0):
+            raise self.damaged("it does not match its checksum", line)
+        try:
+            event = from_json(json.loads(line))
+            if not self._number and not isinstance(event, Started):
+                raise TypeError("a journal begins with its settings")  # noqa: TRY301  # reported with the others below
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+            raise self.damaged(f"it is not an event ({error})", line) from None
+        self.count(1, crc)
+        return event
+
+    def damaged(self, why: str, line: bytes) -> JournalDamaged:
+        """Return the error about the next line."""
+        number, advice = self._number + 1, "Restore the file from a copy"
+        if self._number:
+            advice += f", or keep the lines before it (head -n {self._number}): what followed is measured again"
+        return JournalDamaged(f"Line {number} of {self.path} is damaged: {why}: {line[:80]!r}. {advice}.")
+
+
+def _parsed(content: bytes, lines: Lines) -> tuple[list[Event], int]:
     """Return the complete events and their length in bytes."""
+    path = lines.path
     if content[: len(MAGIC)] != MAGIC[: len(content)]:
         raise JournalError(f"{path} exists and is not a journal of pydaub. Choose another path.")
     expected = MAGIC + b"%d," % FORMAT
     if content[: len(expected)] != expected[: len(content)]:
         found = content[len(MAGIC) : len(MAGIC) + 20].partition(b",")[0]
         raise JournalError(f"{path} must be of journal format {FORMAT}, got {found!r}. Use the pydaub that wrote it.")
-    size = content.rfind(b"\n") + 1
-    events = []
-    for number, line in enumerate(content[:size].split(b"\n")[:-1], start=1):
-        try:
-            event = from_json(json.loads(line))
-            if number == 1 and not isinstance(event, Started):
-                raise TypeError("a journal begins with its settings")  # noqa: TRY301  # reported with the others below
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise JournalDamaged(f"Line {number} of {path} is not an event: {line[:80]!r} ({error}).") from None
-        if event is not None:
-            events.append(event)
-    return events, size
+    *complete, torn = content.split(b"\n")
+    events = [event for line in complete if (event := lines.event(line)) is not None]
+    if (end := SEAL.search(torn)) and torn[end.end() :].strip(b"\0"):  # a kill cuts a line, but adds nothing to it
+        raise lines.damaged("it does not end with a newline", torn)
+    return events, len(content) - len(torn)
 
 
-def _line(fields: dict[str, Any]) -> bytes:
+def _line(fields: dict[str, Any], before: int | None) -> tuple[bytes, int]:
+    """Return the line of an event and its checksum; `before` is that of the line before."""
     if fields["kind"] == "started":
         fields = {"journal": "pydaub", "format": FORMAT, **fields}
-    return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    body = json.dumps(fields, allow_nan=False, separators=(",", ":")).encode()[:-1]
+    crc = zlib.crc32(body, before or 0)
+    return b'%s,"crc":"%08x"}\n' % (body, crc), crc
+
+
+def _opened(line: bytes) -> tuple[bytes, int | None]:
+    """Return a line without its checksum, and the checksum."""
+    found = SEAL.fullmatch(line, max(0, len(line) - SEAL_LENGTH))
+    return (line, None) if found is None else (line[: found.start()], int(found[1], 16))
 
 
 def _sync(descriptor: int) -> None:
