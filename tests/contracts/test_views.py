@@ -30,7 +30,7 @@ RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.json
 
 
 def test_every_view_is_held_to_the_law() -> None:
-    checked = {"plots", "standings", "story", "summary", "terminal", "verdict"}
+    checked = {"activity", "plots", "portraits", "standings", "story", "summary", "terminal", "verdict"}
     assert {module.name for module in pkgutil.iter_modules(views.__path__)} == checked
 
 

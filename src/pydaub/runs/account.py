@@ -100,7 +100,8 @@ class Account:
         self.known: dict[Allocation, Outcome] = {}  # outcomes from elsewhere, which need not be measured
         self.ahead: dict[Allocation, Outcome] = {}  # evaluated and not asked for yet
         self.steps: list[Step] = []
-        self.running: dict[Allocation, None] = {}  # used as an ordered set
+        self.running: dict[Allocation, float] = {}  # the clock when each began, as far as events tell
+        self.improvements: list[tuple[float, Allocation, float]] = []  # clock and score, each higher than all before
         self.clock = 0.0
         self.decisions: list[Decision] = []
         self.selected: str | None = None
@@ -183,7 +184,7 @@ class Account:
             case Asked(allocation):
                 self._take_asked(allocation)
             case Submitted(allocation):
-                self.running[allocation] = None
+                self.running[allocation] = self.clock
             case Evaluated(allocation, outcome, clock):
                 self._tick(clock)
                 self.running.pop(allocation, None)
@@ -264,6 +265,8 @@ class Account:
             self._best[allocation.learner] = max(self._best.get(allocation.learner, reached), reached)
             if allocation.size == self.full_size:
                 self._at_full[allocation.learner] = outcome.valid_score
+            if not self.improvements or outcome.valid_score > self.improvements[-1][2]:
+                self.improvements.append((self.clock, allocation, outcome.valid_score))
 
     def _tick(self, clock: float) -> None:
         self.clock = max(self.clock, clock)
@@ -383,7 +386,7 @@ class Account:
         failures, dropped, ruled_out = strategy.failures, strategy.dropped, strategy.ruled_out()
         untried = strategy.untried
         training = {allocation.learner: allocation.size for allocation in self.training}
-        following = self._following(training) if state in (*GOING_ON, "killed") else None
+        following = after.learner if (after := self.following) else None
 
         def standing(name: str) -> Standing:  # noqa: PLR0911  # one for each word
             if failure := failures.get(name):
@@ -405,10 +408,13 @@ class Account:
 
         return {name: standing(name) for name in self.learners}
 
-    def _following(self, training: Mapping[str, int]) -> str | None:
-        """Return the learner that gets data next."""
+    @property
+    def following(self) -> Allocation | None:
+        """The allocation that probably comes next; None once the run is over."""
+        if self.state not in (*GOING_ON, "killed"):
+            return None
+        training = {allocation.learner for allocation in self.training}
         asked = self.strategy.outstanding
         if asked is not None and asked.learner not in training:
-            return asked.learner
-        guesses = (allocation.learner for allocation in self.strategy.forecast())
-        return next((name for name in guesses if name not in training), None)
+            return asked
+        return next((guess for guess in self.strategy.forecast() if guess.learner not in training), None)

@@ -12,14 +12,15 @@ from pydaub.algorithm.strategies import Steerable
 from pydaub.records import Measurement, score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
-from pydaub.views.standings import finite, lines
+from pydaub.views.activity import activity, focus
+from pydaub.views.portraits import figures, portraits
+from pydaub.views.standings import lines
 from pydaub.views.summary import against, duration, summary
 from pydaub.views.verdict import WAITING, verdict
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
-    from pydaub.views.standings import Line
 
 STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
@@ -29,13 +30,9 @@ STOP_QUESTION: Final = (
     "The run ends now with the best learner so far. Evaluations that are running are lost. You can continue the run"
     " later with pydaub resume."
 )
-DROP_QUESTION: Final = (
-    "It is being trained now. Its process is stopped, and the work on this size is lost. You can restore it later."
-)
+ENDED: Final = "The run is not going on, so it cannot be steered."
+NOT_STEERABLE: Final = "With the strategy {strategy}, learners cannot be added, dropped or boosted."
 NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
-# Commands that a run accepts for a learner, by its standing; for all others, boost and drop.
-ACTIONS: Final = {"failed": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
-DIGITS: Final = 6  # of priorities, which change a little with every outcome
 
 
 def header(account: Account, elapsed: float) -> dict[str, Any]:
@@ -58,11 +55,21 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
             "pause": going,
             "command": "resume" if state == "paused" else "pause",
             "stop": going,
-            "add": going and isinstance(account.strategy, Steerable),
+            "add": not _immovable(account),
         },
+        "immovable": _immovable(account),
         "confirm": {"stop": STOP_QUESTION},
+        "now": activity(account),
         "first": account.leader.learner if account.leader and state in ("finished", "stopped") else None,
     }
+
+
+def _immovable(account: Account) -> str:
+    """Return why learners cannot be steered; empty if they can."""
+    if account.state not in GOING_ON:
+        return ENDED
+    strategy = account.settings.get("strategy", type(account.strategy).__name__.lower())
+    return "" if isinstance(account.strategy, Steerable) else NOT_STEERABLE.format(strategy=strategy)
 
 
 def _state_words(account: Account) -> str:
@@ -92,50 +99,27 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
         [chosen, best],
         ["Score", f"{account.scores.name}, higher is better"],
         ["Strategy", str(account.settings.get("strategy", ""))],
-        ["Training now", ", ".join(f"{each.learner} {each.size:,}" for each in account.training)],
     ]
     return [fact for fact in facts if fact[1] or fact[0] == "Elapsed"]
 
 
 def learners(account: Account, claim: Certificate | None = None) -> dict[str, dict[str, Any]]:
-    """Return what is known of every learner; the certificate adds what its audit found."""
-    ahead: dict[str, list[list[float | None]]] = {}
-    for allocation, outcome in account.ahead.items():
-        if isinstance(outcome, Measurement):
-            point = [allocation.size, outcome.train_score, outcome.valid_score, outcome.seconds]
-            ahead.setdefault(allocation.learner, []).append(point)
-    remarks = claim.misbehaved if claim else {}
-    steerable = account.state in GOING_ON and isinstance(account.strategy, Steerable)
-    found = {}
-    for line in lines(account):
-        one = _learner(account, line, remarks.get(line.learner, ""))
-        one["ahead"] = sorted(ahead.get(line.learner, []))
-        one["actions"] = ACTIONS.get(line.standing, ["boost", "drop"]) if steerable else []
-        found[line.learner] = one
-    return found
-
-
-def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
-    curve = account.strategy.curve(line.learner)
-    points = zip(curve.sizes, curve.measurements, strict=True)
-    return {
-        **asdict(line),
-        "priority": None if line.priority is None else round(line.priority, DIGITS),
-        "seconds": round(line.seconds, 3),
-        "time": duration(line.seconds),
-        "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],
-        "corrected": [finite(score) for score in curve.valid],
-        "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
-        "confirm": {"drop": DROP_QUESTION} if line.standing == "training" else {},
-    }
+    """Return what is known of every learner, by name."""
+    shown = portraits(account, lines(account), claim, steerable=not _immovable(account))
+    return {one["learner"]: one for one in shown}
 
 
 def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> dict[str, Any]:
     """Return everything; of the log, what follows the lines that the page has `seen`."""
     claim = certificate_of(account)
+    shown = [*learners(account, claim).values()]
     return {
-        "header": header(account, account.clock if elapsed is None else elapsed),
-        "learners": list(learners(account, claim).values()),
+        "header": {
+            **header(account, account.clock if elapsed is None else elapsed),
+            "focus": focus(account),
+            "figures": figures(shown),
+        },
+        "learners": shown,
         "decisions": [asdict(decision) for decision in account.decisions[seen:]],
         "summary": [] if account.state in GOING_ON else summary(account),
         "certificate": claim.to_json() if claim else None,
@@ -153,7 +137,11 @@ def waiting(trouble: str) -> dict[str, Any]:
         "over": False,
         "facts": [],
         "actions": {"pause": False, "command": "pause", "stop": False, "add": False},
+        "immovable": ENDED,
         "confirm": {},
+        "now": {"lanes": [], "words": "", "next": "", "best": []},
+        "focus": {"leader": None, "size": None, "score": None, "noise": None, "rivals": [], "top": None},
+        "figures": [],
         "first": None,
         "trouble": trouble,
     }

@@ -113,6 +113,11 @@ class Steerable(Strategy):
         """Why the outstanding allocation was asked for, as a clause for people."""
         return "it was boosted by hand" if self._boosted else self._ranked_reason()
 
+    @property
+    def boosted(self) -> tuple[str, ...]:
+        """The learners whose next size comes before all others, in this order."""
+        return tuple(self._boosts)
+
     def _has_all_rows(self, learner: str) -> bool:
         return self._curves[learner].sizes[-1:] == self.schedule.sizes[-1:]
 

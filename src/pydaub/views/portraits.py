@@ -1,0 +1,87 @@
+"""Each learner as the page shows it: numbers, words, figures, and what can be done with it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from pydaub.records import Measurement
+from pydaub.views.standings import finite
+from pydaub.views.summary import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydaub.runs.account import Account
+    from pydaub.runs.certificate import Certificate
+    from pydaub.views.standings import Line
+
+DROP_QUESTION: Final = "It gets no more rows and will not be selected. You can restore it later."
+DROP_TRAINING: Final = (
+    "It is being trained now. Its process is stopped, and the work on this size is lost. You can restore it later."
+)
+# Commands that a run accepts for a learner, by its standing; for all others, boost and drop.
+ACTIONS: Final = {"failed": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
+DIGITS: Final = 6  # of priorities, which change a little with every outcome
+# Titles of recorded figures, what they mean, and whether lower is better; others go by their own names.
+FIGURES: Final = {
+    "accuracy": ("Accuracy", "Share of validation rows that are predicted right", False),
+    "precision": ("Precision", "Mean over the classes: how many of the rows predicted as a class belong to it", False),
+    "recall": ("Recall", "Mean over the classes: how many of the rows of a class are found", False),
+    "f1": ("F1", "Mean over the classes of the harmonic mean of precision and recall", False),
+    "auc": ("AUC", "Area under the ROC curve: 0.5 is guessing, 1 is perfect", False),
+    "log_loss": ("Log loss", "How far the predicted probabilities are from the truth: lower is better", True),
+    "r2": ("R²", "Share of the variance that is explained", False),
+    "mean_absolute_error": ("MAE", "Mean absolute error: lower is better", True),
+    "root_mean_squared_error": ("RMSE", "Root mean squared error: lower is better", True),
+}
+MEMORY: Final = "peak_mb"
+
+
+def portraits(
+    account: Account, found: Iterable[Line], claim: Certificate | None = None, *, steerable: bool
+) -> list[dict[str, Any]]:
+    """Return what is known of every learner; the certificate adds what its audit found."""
+    ahead: dict[str, list[list[float | None]]] = {}
+    for allocation, outcome in account.ahead.items():
+        if isinstance(outcome, Measurement):
+            point = [allocation.size, outcome.train_score, outcome.valid_score, outcome.seconds]
+            ahead.setdefault(allocation.learner, []).append(point)
+    remarks = claim.misbehaved if claim else {}
+    shown = []
+    for line in found:
+        one = _learner(account, line, remarks.get(line.learner, ""))
+        one["ahead"] = sorted(ahead.get(line.learner, []))
+        one["actions"] = ACTIONS.get(line.standing, ["boost", "drop"]) if steerable else []
+        shown.append(one)
+    return shown
+
+
+def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
+    curve = account.strategy.curve(line.learner)
+    points = list(zip(curve.sizes, curve.measurements, strict=True))
+    known = {MEMORY, account.scores.name}  # these stand elsewhere
+    figures = {name: value for name, value in points[-1][1].metrics.items() if name not in known} if points else {}
+    weights = account.combined.weights if account.combined and account.combined.used else {}
+    return {
+        **asdict(line),
+        "priority": None if line.priority is None else round(line.priority, DIGITS),
+        "seconds": round(line.seconds, 3),
+        "time": duration(line.seconds),
+        "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],
+        "peaks": [point.metrics.get(MEMORY) for _, point in points],
+        "figures": figures,
+        "memory": max((point.metrics[MEMORY] for _, point in points if MEMORY in point.metrics), default=None),
+        "weight": weights.get(line.learner),
+        "parameters": account.drawn.get(line.learner, ""),
+        "corrected": [finite(score) for score in curve.valid],
+        "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
+        "confirm": {"drop": DROP_TRAINING if line.standing == "training" else DROP_QUESTION},
+    }
+
+
+def figures(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the figures that were recorded of any learner, as columns of the table."""
+    names = dict.fromkeys(name for learner in found for name in learner["figures"])
+    shown = {name: FIGURES.get(name, (name.replace("_", " "), "Recorded besides the score", False)) for name in names}
+    return [{"key": name, **dict(zip(("title", "help", "lower"), about, strict=True))} for name, about in shown.items()]
