@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import mmap
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from importlib import import_module
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pydaub.isolation.child import Answer
+from pydaub.isolation.proc import children_of
 
 ENOUGH = 60.0  # seconds; a wait in a test takes this long only if it would never end
 MB = 1 << 20
@@ -76,8 +80,10 @@ def sleep_with_the_gil() -> int:
     return int(ctypes.PyDLL(None).sleep(10_000))
 
 
-def stop() -> None:
-    os.kill(os.getpid(), signal.SIGSTOP)
+def stop(times: int) -> str:
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return "done"
 
 
 def leave_the_group() -> NoReturn:
@@ -180,6 +186,91 @@ def raise_bad_alloc() -> NoReturn:
 
 def raise_surrogate() -> NoReturn:
     raise ValueError("\ud800")  # cannot be encoded as UTF-8
+
+
+def kill_itself(path: str) -> None:
+    tell_pid(path, then="getpid")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_server() -> NoReturn:
+    os.kill(os.getppid(), signal.SIGKILL)
+    forever()
+
+
+def kill_others() -> NoReturn:
+    """Kill the other children of the server, until it is killed itself or there are none."""
+    time.sleep(0.1)
+    for other in children_of(os.getppid()) - {os.getpid()}:
+        os.kill(other, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+    forever()
+
+
+def stop_server(times: int) -> str:
+    """Stop the server, again whenever it was continued."""
+    for _ in range(times):
+        os.kill(os.getppid(), signal.SIGSTOP)
+        while Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+            time.sleep(0.01)
+    return "done"
+
+
+def nap() -> str:
+    time.sleep(0.3)
+    return "awake"
+
+
+def scribble(content: str) -> str:
+    """Write to every descriptor that can be reached, also those of the server and of its other children."""
+    server = os.getppid()
+    for descriptor in range(3, 64):
+        with suppress(OSError):
+            os.set_blocking(descriptor, False)
+            os.write(descriptor, content.encode())
+    for pid in (server, *children_of(server) - {os.getpid()}):
+        for path in Path(f"/proc/{pid}/fd").glob("[3-9]*"):
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+                os.write(descriptor, content.encode())
+                os.close(descriptor)
+    return "done"
+
+
+def answer_for_ever() -> NoReturn:
+    while True:
+        for descriptor in range(3, 64):
+            with suppress(OSError):
+                os.write(descriptor, b"x" * (1 << 20))
+
+
+def fork_idle(size: int) -> str:
+    """Allocate `size` bytes, and start six processes that share them."""
+    held = b"x" * size
+    others = [pid for _ in range(6) if (pid := os.fork())]
+    if len(others) < 6:
+        time.sleep(0.7)
+        os._exit(0)
+    for pid in others:
+        os.waitpid(pid, 0)
+    return "done" if held else ""
+
+
+def fill_shared(kind: str, size: int) -> NoReturn:
+    """Allocate shared memory in one of several ways, then wait."""
+    if kind == "shared_memory":
+        kept = SharedMemory(create=True, size=size)
+        kept.buf[:] = b"x" * size  # type: ignore[index]  # typeshed: None once it is closed
+        kept.unlink()
+    elif kind == "anonymous":
+        anonymous = mmap.mmap(-1, size)
+        for _ in range(size // MB):
+            anonymous.write(b"x" * MB)
+    else:
+        descriptor = os.memfd_create("mine")
+        for _ in range(size // MB):
+            os.write(descriptor, b"x" * MB)
+    forever()
 
 
 def fill_memory(step: int = MB) -> list[Any]:

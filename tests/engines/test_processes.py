@@ -82,7 +82,9 @@ FAILURES = {
     "raise_at_length": ("error", f"BaseException: {'x' * 485}"),
     "raise_surrogate": ("error", "ValueError: \ud800"),
 }
+FORGED = ["5", "[]", "{}", "null", '{"value": 1}', '{"value": {"valid_score": "x", "metrics": 3}}', '{"error": {}}']
 ESTIMATORS = {
+    **{content: faulty.Faulty("scribble", {"content": f"{content}\n"}) for content in FORGED},
     **{name: faulty.Faulty(name) for name in FAILURES},
     "print_much": faulty.Faulty("print_much"),
     "unscored": faulty.Unscored(),
@@ -109,6 +111,38 @@ def test_whatever_a_learner_does_becomes_its_failure(engine: ProcessEngine, name
 
 def test_a_learner_that_prints_much_is_measured(engine: ProcessEngine) -> None:
     assert isinstance(outcome_of(engine, "print_much"), Measurement)
+
+
+@linux
+@pytest.mark.parametrize("content", FORGED)
+def test_a_learner_that_writes_to_any_descriptor_fails_alone(engine: ProcessEngine, content: str) -> None:
+    for name in (content, "good"):
+        engine.submit(Allocation(name, FULL))
+    outcomes = {allocation.learner: outcome for allocation, outcome in (collected(engine), collected(engine))}
+    assert isinstance(outcomes[content], Failure)
+    assert isinstance(outcomes["good"], Measurement)
+
+
+@linux
+def test_a_learner_that_somebody_kills_is_trained_again_and_that_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate, path = tmp_path / "go", tmp_path / "pids"
+    learners = {
+        "gated": faulty.Gated(str(gate), str(path)),
+        "lemming": faulty.Faulty("kill_itself", {"path": str(path)}),
+    }
+    with closing(ProcessEngine(task(learners), 1, tmp_path)) as engine:
+        engine.submit(Allocation("gated", FULL))
+        wait_until(lambda: pids(path))
+        os.kill(pids(path)[0], signal.SIGKILL)
+        wait_until(lambda: engine.collect(0.0) is None and len(pids(path)) == 2)
+        gate.touch()
+        assert isinstance(collected(engine)[1], Measurement)
+        assert caplog.messages == ["gated on 420 rows was killed, but not by pydaub. Times that it was begun again: 1."]
+        failure = outcome_of(engine, "lemming")
+    assert isinstance(failure, Failure)
+    assert (failure.kind, failure.message) == ("crash", "ended by SIGKILL, 3 times in a row")
 
 
 def test_a_score_that_is_not_a_number_is_a_failure(engine: ProcessEngine) -> None:

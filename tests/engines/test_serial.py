@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import sys
 from typing import Any
 
 import pytest
@@ -28,11 +31,19 @@ def test_an_exception_or_any_other_return_value_is_a_failure() -> None:
     def broken(_: Allocation) -> Outcome:
         raise MemoryError
 
+    def exits(_: Allocation) -> Outcome:
+        sys.exit("enough")
+
+    def panics(_: Allocation) -> Outcome:
+        raise BaseException("a library in Rust")  # noqa: TRY002  # as its bindings do
+
     def not_a_number(_: Allocation) -> Outcome:
         return Measurement(0.9, math.nan, 1.0)
 
     for evaluate, message in (
         (broken, "MemoryError: "),
+        (exits, "SystemExit: enough"),
+        (panics, "BaseException: a library in Rust"),
         (
             not_a_number,
             "InputError: `valid_score` must be finite, at most 1e+100 in size, got nan. Report a Failure instead.",
@@ -59,3 +70,17 @@ def test_the_user_can_interrupt_it() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(Daub(["tree"], Schedule.geometric(10_000)), SerialEngine(interrupted))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_handler_can_end_it(number: signal.Signals) -> None:
+    def signalled(_: Allocation) -> Outcome:
+        os.kill(os.getpid(), number)
+        return Measurement(0.9, 0.8, 0.1)
+
+    before = signal.signal(number, lambda *_: sys.exit("terminated"))
+    try:
+        with pytest.raises(SystemExit, match="terminated"):
+            run(Daub(["tree"], Schedule.geometric(10_000)), SerialEngine(signalled))
+    finally:
+        signal.signal(number, before)

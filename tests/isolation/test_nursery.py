@@ -60,30 +60,82 @@ def test_calls_end_in_any_order_and_are_identified_by_their_keys(nursery: Nurser
 
 
 @linux
-def test_calls_of_a_killed_server_are_retried_once(nursery: Nursery, tmp_path: Path) -> None:
-    path = tmp_path / "pids"
-    stuck = nursery.begin({"what": "tell_pid", "path": str(path)})
-    wait_until(lambda: len(pids(path)) == 1)
-    os.kill(server_of(pids(path)[0]), signal.SIGKILL)
-    wait_until(lambda: not alive(pids(path)[0]))
-    later = nursery.begin({"what": "until", "path": str(tmp_path / "go")})
-    assert nursery.wait(0.0) is None, "a new server has started, and has got the call again"
-    wait_until(lambda: len(pids(path)) == 2)
-    os.kill(server_of(pids(path)[1]), signal.SIGKILL)
+@pytest.mark.parametrize("victim", ["child", "server"])
+def test_a_call_that_somebody_else_kills_is_begun_again(nursery: Nursery, tmp_path: Path, victim: str) -> None:
+    path, gate = tmp_path / "pids", tmp_path / "go"
+    key = nursery.begin({"what": "tell_pid_until", "path": str(path), "end": str(gate)})
+    for times in (1, 2):
+        wait_until(lambda times=times: nursery.wait(0.0) is None and len(pids(path)) == times)
+        pid = pids(path)[-1]
+        os.kill(pid if victim == "child" else server_of(pid), signal.SIGKILL)
+        wait_until(lambda pid=pid: not alive(pid))
+    gate.touch()
     found = ended(nursery)
-    assert (found.key, found.status) == (stuck, "crash")
-    assert found.message == "the process that started it was killed twice"
-    wait_until(lambda: not alive(pids(path)[1]))
-    (tmp_path / "go").touch()
-    assert ended(nursery).key == later
+    assert (found.key, found.status, found.losses) == (key, "ok", 2)
 
 
-@pytest.mark.parametrize("broken", ["faults:abort", "no.such.module", "faults:exit_politely"])
-def test_a_server_that_cannot_start_is_a_crash_but_a_failed_preload_is_not(broken: str) -> None:
-    nursery = Nursery("faults:call", [broken])
-    nursery.begin({"what": "echo", "value": 1})
-    assert ended(nursery).status == ("ok" if broken == "no.such.module" else "crash")
+@linux
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("kill_itself", "ended by SIGKILL, 3 times in a row"),
+        ("kill_others", "ended by SIGKILL, 3 times in a row"),
+        ("kill_server", "the process that started it was killed, 3 times in a row"),
+        ("stop_server", "the process that started it was killed, 3 times in a row"),
+    ],
+)
+def test_only_the_call_that_kills_fails(nursery: Nursery, tmp_path: Path, what: str, message: str) -> None:
+    """It is tried alone in the end, so that nobody else is blamed."""
+    extra: dict[str, Any] = {"kill_itself": {"path": str(tmp_path / "pids")}, "stop_server": {"times": 1000}}
+    others = [nursery.begin({"what": "nap"}) for _ in range(3)]
+    key = nursery.begin({"what": what, **extra.get(what, {})})
+    others += [nursery.begin({"what": "nap"}) for _ in range(3)]
+    found = {each.key: each for each in (ended(nursery) for _ in range(7))}
+    assert (found[key].status, found[key].message) == ("crash", message)
+    assert [found[each].value for each in others] == ["awake"] * 6
+    if what == "kill_itself":
+        assert len(pids(tmp_path / "pids")) == 3
+
+
+@linux
+def test_a_stopped_server_is_continued(nursery: Nursery) -> None:
+    nursery.begin({"what": "stop_server", "times": 1})
+    found = ended(nursery)
+    assert (found.value, found.losses) == ("done", 0)
+
+
+@linux
+def test_a_daemon_of_a_call_does_not_outlive_a_server_that_was_killed(nursery: Nursery, tmp_path: Path) -> None:
+    path = tmp_path / "others"
+    nursery.begin({"what": "start_others", "path": str(path), "apart": True, "stay": True})
+    wait_until(lambda: len(pids(path)) == 2)
+    daemons = pids(path)
+    os.kill(nursery._process.pid, signal.SIGKILL)  # noqa: SLF001  # its only name
+    wait_until(lambda: nursery.wait(0.0) is None and not any(map(alive, daemons)))
     nursery.close()
+    assert not any(map(alive, pids(path)))
+
+
+UNDER_A_LIMIT = """
+import resource
+from pydaub.isolation.nursery import Limits, Nursery
+resource.setrlimit(resource.RLIMIT_DATA, {limits})
+nursery = Nursery("faults:call")
+nursery.begin({{"what": "echo", "value": "fine"}}, Limits(memory=4 << 30))
+print(nursery.wait(60).value)
+nursery.begin({{"what": "take_and_give_back", "size": 2 << 30}}, Limits(memory=4 << 30))
+print(nursery.wait(60).status)
+nursery.close()
+"""
+
+
+@linux
+@pytest.mark.parametrize("limits", ["(1 << 30, 1 << 30)", "(1 << 30, resource.RLIM_INFINITY)"])
+def test_a_lower_limit_of_the_user_holds(limits: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    command = [sys.executable, "-c", UNDER_A_LIMIT.format(limits=limits)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["fine", "memory"], done.stderr
 
 
 @linux

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,6 @@ def test_each_way_to_fail_is_reported(nursery: Nursery, what: str, status: str, 
         "loop",
         "loop_in_c",
         "sleep_with_the_gil",
-        "stop",
         "leave_the_group",
         "ignore_signals",
         "print_for_ever",
@@ -90,15 +90,63 @@ def test_the_time_limit_holds_whatever_the_call_does(nursery: Nursery, what: str
     assert found.seconds >= 0.5
 
 
+JUNK = ["5", "[]", "{}", "null", '{"value": 1}', '{"error": 5}', '{"memory": []}', '{"value": ', "[" * 10_000]
+
+
 @linux
-@pytest.mark.usefixtures("neighbour")
-def test_a_call_that_somebody_else_kills_has_crashed(nursery: Nursery, tmp_path: Path) -> None:
-    key = nursery.begin({"what": "tell_pid", "path": str(tmp_path / "pid")})
-    wait_until(lambda: pids(tmp_path / "pid"))
-    os.kill(pids(tmp_path / "pid")[0], signal.SIGKILL)
+@pytest.mark.parametrize("reusable", [False, True])
+def test_a_call_that_writes_to_any_descriptor_spoils_its_own_answer_only(
+    nursery: Nursery, tmp_path: Path, *, reusable: bool
+) -> None:
+    path = tmp_path / "end"
+    other = nursery.begin({"what": "until", "path": str(path)})
+    for content in JUNK:
+        key = nursery.begin({"what": "scribble", "content": f"{content}\n"}, reusable=reusable)
+        found = nursery.wait(ENOUGH)
+        assert found is not None
+        assert (found.key, found.losses) == (key, 0), "the server is still there"
+        assert isinstance(found.message, str)
+    path.touch()
     found = nursery.wait(ENOUGH)
     assert found is not None
-    assert (found.key, found.status, found.message) == (key, "crash", "ended by SIGKILL")
+    assert (found.key, found.status, found.losses) == (other, "ok", 0)
+
+
+@pytest.mark.usefixtures("neighbour")
+def test_an_answer_without_end_is_cut_off(nursery: Nursery) -> None:
+    found = ended(nursery, "answer_for_ever")
+    assert (found.status, found.message) == ("crash", "its answer was longer than 268 MB")
+
+
+@pytest.mark.usefixtures("neighbour")
+def test_a_call_that_is_stopped_is_continued_a_few_times(nursery: Nursery) -> None:
+    assert ended(nursery, "stop", times=3).value == "done"
+    found = ended(nursery, "stop", times=4)
+    assert (found.status, found.message) == ("crash", "stopped 4 times")
+
+
+@linux
+@pytest.mark.usefixtures("neighbour")
+def test_processes_that_share_memory_count_it_once(nursery: Nursery) -> None:
+    assert ended(nursery, "fork_idle", Limits(memory=400 * MB), size=200 * MB).value == "done"
+
+
+@linux
+@pytest.mark.usefixtures("neighbour")
+@pytest.mark.parametrize("kind", ["memfd", "shared_memory", "anonymous"])
+def test_the_memory_limit_includes_shared_memory(nursery: Nursery, kind: str) -> None:
+    found = ended(nursery, "fill_shared", Limits(seconds=ENOUGH, memory=200 * MB), kind=kind, size=300 * MB)
+    assert (found.status, found.message) == ("memory", "more than 210 MB")
+
+
+@linux
+def test_rows_that_lie_in_shared_memory_do_not_count(nursery: Nursery) -> None:
+    """They are mapped to read, and shared by all workers."""
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "large.npy"
+        np.save(path, np.ones(200 * MB, np.uint8))
+        found = ended(nursery, "sum_of_mapped", Limits(memory=100 * MB), path=str(path))
+    assert (found.status, found.value) == ("ok", 200 * MB)
 
 
 @linux

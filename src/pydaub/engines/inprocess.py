@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydaub.engines.base import fit_failed
-from pydaub.engines.serial import SerialEngine
+from pydaub.engines.serial import SerialEngine, is_of_learner
 from pydaub.errors import one_line
 from pydaub.evaluation.combining import Combination, combine
 from pydaub.evaluation.encoded import MOST_MEMORY, Encoded
@@ -50,7 +50,9 @@ class InProcessEngine(SerialEngine):
         for allocation in allocations:
             try:
                 found[allocation] = fitted_on(self._task, allocation, with_validation=with_validation)
-            except Exception as error:  # noqa: BLE001  # a learner may raise anything
+            except BaseException as error:
+                if not is_of_learner(error):
+                    raise
                 found[allocation] = fit_failed(allocation, Failure("error", one_line(error)))
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from dataclasses import replace
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
 
+LOGGER: Final = logging.getLogger("pydaub")
+DAMAGED: Final = "its answer could not be understood"
 LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all libraries with threads are imported
 
 
@@ -159,6 +162,9 @@ class IsolatedEngine:
         self._bench.tidy(self._full_size, self._kept)
         allocation = self._running.pop(ended.key)
         self._pass_gpu_on(allocation)
+        if ended.losses:
+            words = f"{allocation.learner} on {allocation.size:,} rows"
+            LOGGER.warning("%s was killed, but not by pydaub. Times that it was begun again: %d.", words, ended.losses)
         if ended.status == "timeout" and (allocation.limit or math.inf) < (self._limits.seconds or math.inf):
             return allocation, Postponed(ended.seconds)
         return allocation, _outcome(ended, peak=self._peak)
@@ -287,8 +293,11 @@ def _outcome(ended: Ended, *, peak: bool) -> Outcome:
     if ended.status != "ok":
         return Failure(ended.status, ended.message, ended.seconds)
     fields = ended.value
-    if TROUBLE in fields:
+    if isinstance(fields, dict) and TROUBLE in fields:
         raise FolderTrouble(fields[TROUBLE])
-    if peak and "valid_score" in fields:
-        fields.setdefault("metrics", {})["peak_mb"] = round(ended.peak_mb, 1)
-    return outcome_from_json(fields)
+    try:
+        if peak and "valid_score" in fields:
+            fields.setdefault("metrics", {})["peak_mb"] = round(ended.peak_mb, 1)
+        return outcome_from_json(fields)
+    except (TypeError, ValueError, KeyError, AttributeError):  # a learner may write anything to any descriptor
+        return Failure("crash", DAMAGED, ended.seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ class SerialEngine:
     ----------
     evaluate
         Trains the learner of the allocation on the first `size` rows and returns a `Measurement` or a `Failure`. An
-        exception, or any other return value, becomes a `Failure` of the kind "error".
+        exception, even SystemExit, or any other return value becomes a `Failure` of the kind "error".
 
     Examples
     --------
@@ -64,7 +65,9 @@ class SerialEngine:
         began = time.monotonic()
         try:
             answer: object = self._evaluate(allocation)
-        except Exception as error:  # noqa: BLE001  # an error in a learner must not end the run
+        except BaseException as error:
+            if not is_of_learner(error):
+                raise
             answer = Failure("error", one_line(error), time.monotonic() - began)
         if not isinstance(answer, Measurement | Failure):
             message = f"a Measurement or a Failure must be returned, got {answer!r}"
@@ -80,3 +83,19 @@ class SerialEngine:
     def close(self) -> None:
         """Forget the allocation that waits to be collected."""
         self._waiting = None
+
+
+def is_of_learner(error: BaseException) -> bool:
+    """Return whether an exception is a learner's own, and not meant for the whole process.
+
+    Ctrl-C is, and so is what a signal handler raises other than an Exception: many exit on SIGTERM.
+    """
+    if isinstance(error, Exception):
+        return True
+    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in handlers:
+            return False
+        trace = trace.tb_next
+    return not isinstance(error, KeyboardInterrupt)

@@ -100,5 +100,6 @@ def _settle(memory: int | None, output: int) -> None:
         return
     os.environ[MEMORY_VARIABLE] = str(memory)
     if data := status("self", "VmData"):
-        limit = data + int(SLACK * memory) + SLACK_BYTES
+        limits = (data + int(SLACK * memory) + SLACK_BYTES, *resource.getrlimit(resource.RLIMIT_DATA))
+        limit = min(each for each in limits if each != resource.RLIM_INFINITY)  # the user's own may be lower
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))  # RLIMIT_AS would count memory-mapped files

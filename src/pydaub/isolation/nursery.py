@@ -9,24 +9,28 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import time
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
-from pydaub.isolation.server import LONGEST_WAIT
+from pydaub.isolation.proc import kill_marked, was_stopped
+from pydaub.isolation.server import STOPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 OWN: Final = "PYDAUB_"  # environment variables that begin so are ours
+RETRIES: Final = 2  # of a call that somebody else has killed; the last one is the only call at that time
+LOOK_SECONDS: Final = 1.0  # how often it is checked that the server was not stopped
+SERVER_KILLED: Final = "the process that started it was killed"
 MOST: Final = 1e18  # seconds or bytes; the system cannot represent larger limits
 # Libraries read these when they are loaded. A call that may use more threads raises the number with threadpoolctl.
 ENVIRONMENT: Final = {
@@ -64,7 +68,10 @@ NO_LIMITS: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a call ended: `status` is ok, error, timeout, memory or crash; `value` is what an ok call returned."""
+    """How a call ended: `status` is ok, error, timeout, memory or crash; `value` is what an ok call returned.
+
+    `losses` says how often it was begun again before, because somebody else had killed it.
+    """
 
     key: int
     status: str
@@ -72,6 +79,14 @@ class Ended:
     message: str
     seconds: float
     peak_mb: float
+    losses: int = 0
+
+
+@dataclass(slots=True)
+class _Call:
+    request: dict[str, Any]
+    sent: bool = False
+    losses: int = 0  # how often somebody else has killed it
 
 
 class Nursery:
@@ -80,24 +95,33 @@ class Nursery:
     `function` is "module:name". A child calls it as function(**arguments); arguments and return value are plain JSON
     values (or an `Answer` with one). `preload` lists modules that the server imports once, and functions
     ("module:name") that it calls when it has done so.
+
+    A call that somebody else kills, alone or with the server, is begun again, at most `RETRIES` times. The last time it
+    is the only one, so that a call which kills others, or the server, is the only one that fails.
     """
 
     def __init__(self, function: str, preload: Sequence[str] = ()) -> None:
         self._setup = self._setup_of(function, preload)
-        self._running: dict[int, dict[str, Any]] = {}  # requests by key, to repeat them if the server dies
-        self._repeated: set[int] = set()  # keys of requests that were repeated because the server died
+        self._calls: dict[int, _Call] = {}  # those that have not ended, by key
         self._ready: deque[Ended] = deque()
         self._keys = 0
         self._start()
 
     def _start(self) -> None:
         self._server, theirs = Pipe()
+        self._stops = 0
+        self._marker = f"{OWN}{secrets.token_hex(8)}"  # a variable by which its descendants are found
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(  # noqa: S603  # this very interpreter, with our own arguments
             [sys.executable, "-P", "-c", f"from pydaub.isolation.server import serve; serve({theirs.fileno()})"],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**environment, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, self._setup["path"]))},
+            env={
+                **environment,
+                **ENVIRONMENT,
+                "PYTHONPATH": os.pathsep.join(filter(None, self._setup["path"])),
+                self._marker: "",
+            },
             start_new_session=True,  # Ctrl-C in the terminal must reach the owner only
         )
         theirs.close()
@@ -151,9 +175,21 @@ class Nursery:
             "reusable": reusable,
             "preload": list(preload),
         }
-        self._running[self._keys] = request
-        self._send(request)
+        self._calls[self._keys] = _Call(request)
+        self._send_calls()
         return self._keys
+
+    def _send_calls(self) -> None:
+        """Send the calls that may run now: all that wait, unless one of them must be the only one."""
+        suspect = next((call for call in self._calls.values() if call.losses == RETRIES), None)
+        if suspect is None:
+            due = list(self._calls.values())
+        else:
+            due = [] if any(call.sent for call in self._calls.values()) else [suspect]
+        for call in due:
+            if not call.sent:
+                call.sent = True
+                self._send(call.request)
 
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return the next call that has ended, or None if none ends within `timeout` seconds."""
@@ -161,34 +197,63 @@ class Nursery:
         while not self._ready:
             left = max(deadline - time.monotonic(), 0.0)
             try:
-                if self._server.poll(min(left, LONGEST_WAIT)):
-                    ended = Ended(**json.loads(self._server.recv_bytes()))
-                    if self._running.pop(ended.key, None) is not None:
-                        self._ready.append(ended)
-                elif left <= LONGEST_WAIT:
+                if self._server.poll(min(left, LOOK_SECONDS)):
+                    self._take(json.loads(self._server.recv_bytes()))
+                elif left <= LOOK_SECONDS:
                     return None
-            except (EOFError, OSError):
+                else:
+                    self._keep_going()
+            except (EOFError, OSError, ValueError, TypeError, KeyError):  # it has died, or somebody writes in its name
                 self._restart()
         return self._ready.popleft()
 
+    def _take(self, report: dict[str, Any]) -> None:
+        """Take in how a call has ended; begin it again if somebody else has killed it."""
+        outside, ended = report.pop("outside"), Ended(**report)
+        call = self._calls.get(ended.key)
+        if call is None:  # it was cancelled
+            return
+        if outside:
+            self._lose(call, ended)
+        else:
+            del self._calls[ended.key]
+            self._ready.append(replace(ended, losses=call.losses))
+        self._send_calls()
+
+    def _lose(self, call: _Call, ended: Ended) -> None:
+        call.sent = False
+        call.losses += 1
+        if call.losses > RETRIES:
+            del self._calls[ended.key]
+            message = f"{ended.message}, {call.losses} times in a row"
+            self._ready.append(replace(ended, message=message, losses=RETRIES))
+
+    def _keep_going(self) -> None:
+        """Continue a server that somebody has stopped; replace it if that happens again and again."""
+        if was_stopped(self._process.pid):
+            self._stops += 1
+            if self._stops > STOPS:
+                self._restart()
+            else:
+                os.kill(self._process.pid, signal.SIGCONT)
+
     def cancel(self, key: int) -> None:
         """Kill the child of a call; `wait` never returns this call."""
-        if self._running.pop(key, None) is not None:
-            self._send({"cancel": key})
+        call = self._calls.pop(key, None)
+        if call is not None:
+            if call.sent:
+                self._send({"cancel": key})
+            self._send_calls()
         self._ready = deque(ended for ended in self._ready if ended.key != key)
 
     def _restart(self) -> None:
-        """Replace a server that died; repeat each of its calls once, and report those that lose their server twice."""
+        """Replace a server that died, or that somebody keeps stopping, and begin its calls again."""
         self._end_server()
-        lost, self._running = self._running, {}
         self._start()
-        for key, request in lost.items():
-            if key in self._repeated:
-                self._ready.append(Ended(key, "crash", None, "the process that started it was killed twice", 0.0, 0.0))
-            else:
-                self._repeated.add(key)
-                self._running[key] = request
-                self._send(request)
+        for key, call in list(self._calls.items()):
+            if call.sent:
+                self._lose(call, Ended(key, "crash", None, SERVER_KILLED, 0.0, 0.0))
+        self._send_calls()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         with suppress(ConnectionError):  # the server has died; `wait` notices it and starts another
@@ -196,7 +261,7 @@ class Nursery:
 
     def close(self) -> None:
         """Kill every call and end the server. Closing twice is harmless."""
-        self._running.clear()
+        self._calls.clear()
         self._ready.clear()
         if self._process.returncode is None:  # else another process may have its id by now
             self._end_server()
@@ -209,15 +274,7 @@ class Nursery:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        _kill_session(self._process.pid)
+        kill_marked(self._marker, self._process.pid)
 
 
 _spare: list[Nursery] = []  # started early and not taken yet
-
-
-def _kill_session(leader: int) -> None:
-    """Kill survivors in the session of a killed server."""
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # the process has just ended
-            if os.getsid(pid := int(entry.name)) == leader:
-                os.kill(pid, signal.SIGKILL)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import stat
 import sys
+import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
+ROUNDS: Final = 100  # of killing processes that fork meanwhile
+# How the names of files in shared memory begin: memfd_create, POSIX, anonymous shared mappings, System V.
+SHARED: Final = ("/memfd:", "/dev/shm/", "/dev/zero", "/SYSV")  # noqa: S108  # it creates none of them
 
 
 def kill(pid: int) -> None:
@@ -27,13 +36,98 @@ def kill_strays(known: set[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def used(pid: int, base: int) -> int:
+def kill_marked(marker: str, session: int) -> None:
+    """Kill every process that has inherited a variable of this name, or that is in this session.
+
+    A process that has left its session and its parent still has the environment that it was started with.
+    """
+    for _ in range(ROUNDS):  # they may fork while they are killed
+        found = [pid for pid in processes() if _session(pid) == session or marker.encode() in _environment(pid)]
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+        time.sleep(0.01)
+
+
+def processes() -> set[int]:
+    """Return the ids of all processes."""
+    return {int(entry.name) for entry in Path("/proc").glob("[0-9]*")}
+
+
+def _session(pid: int) -> int | None:
+    with suppress(OSError):
+        return None if figure(f"/proc/{pid}/status", "VmSize:") == 0 else os.getsid(pid)  # a zombie cannot be killed
+    return None
+
+
+def _environment(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    return b""
+
+
+def was_stopped(pid: int) -> bool:
+    """Return whether a child of this process is stopped, or was since this was last asked."""
+    if not hasattr(os, "waitid"):
+        return False
+    with suppress(ChildProcessError):
+        return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) is not None
+    return False
+
+
+def used(pid: int, base: int, enough: float = 0.0) -> int:
     """Return the memory in bytes that a child and its descendants use, less the `base` that a fresh child has.
 
-    Pages of memory-mapped files are not counted: they hold the training data, which all workers share.
+    Each page counts once, however many of these processes share it. Shared memory counts; pages of other mapped files
+    do not: they hold the training data, which all workers share. Where a quick upper bound is at most `enough`, that is
+    returned: to find out which pages are shared takes some milliseconds for each gigabyte.
     """
-    own = max(status(pid, "RssAnon") - base, 0)
-    return own + sum(used(started, 0) for started in children_of(pid))
+    tree = [pid, *descendants(pid)]
+    anonymous = [status(each, "RssAnon") for each in tree]
+    mapped = [status(each, "RssShmem") for each in tree]
+    files = _shared_files(tree)
+    bound = sum(anonymous) - base + sum(mapped) + sum(files.values())
+    if bound <= enough:
+        return max(bound, 0)
+    own = anonymous[0]
+    if len(tree) > 1:
+        shares = [figure(f"/proc/{each}/smaps_rollup", "Pss_Anon:") << 10 for each in tree]
+        own = max(own, sum(share or whole for share, whole in zip(shares, anonymous, strict=True)))
+    if any(mapped):
+        for inode, size in _mapped_shared(tree).items():
+            files[inode] = max(files.get(inode, 0), size)
+    return max(own - base, 0) + sum(files.values())
+
+
+def _shared_files(tree: Iterable[int]) -> dict[int, int]:
+    """Return the sizes in bytes of the files in shared memory that processes have open to write, by inode."""
+    found: dict[int, int] = {}
+    for pid in tree:
+        with suppress(OSError):
+            for entry in Path(f"/proc/{pid}/fd").iterdir():
+                with suppress(OSError):
+                    if str(entry.readlink()).startswith(SHARED) and entry.lstat().st_mode & stat.S_IWUSR:
+                        file = entry.stat()
+                        found[file.st_ino] = file.st_blocks * 512
+    return found
+
+
+def _mapped_shared(tree: Iterable[int]) -> dict[int, int]:
+    """Return how many bytes of shared memory processes have mapped to write, by inode."""
+    found: Counter[int] = Counter()
+    for pid in tree:
+        inode = None
+        with suppress(OSError):
+            for line in Path(f"/proc/{pid}/smaps").read_text(errors="replace").splitlines():
+                words = line.split(maxsplit=5)
+                if not words[0].endswith(":"):  # the first line of a mapping: addresses, rights, ..., inode, path
+                    shared = len(words) == 6 and words[5].startswith(SHARED) and "w" in words[1]  # noqa: PLR2004
+                    inode = int(words[4]) if shared else None
+                elif inode is not None and words[0] == "Pss:":
+                    found[inode] += int(words[1]) << 10
+    return found
 
 
 def peak(pid: int) -> int:
@@ -68,6 +162,16 @@ def children_of(pid: int) -> set[int]:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
                 found.update(map(int, (thread / "children").read_text().split()))
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the process ids of all processes below a process."""
+    found, waiting = set[int](), [pid]
+    while waiting:
+        new = children_of(waiting.pop()) - found
+        found |= new
+        waiting += new
     return found
 
 

@@ -38,29 +38,46 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 0.1  # how often memory is checked; within 100 ms a child overshoots its limit by a few percent
 LONGEST_WAIT: Final = 3600.0  # seconds; `select` overflows with timeouts of several weeks
 TAIL_BYTES: Final = 2000  # how much of a child's output is kept, from its end
+DRAINS: Final = 100  # reads, each of 64 KiB
+MOST_ANSWER: Final = 1 << 28  # bytes; a child that writes more to the server is killed
 NEAR: Final = 0.5  # a signal that ends a child using more than this share of its memory limit counts as lack of memory
+STOPS: Final = 3  # how often a process that was stopped is continued before that is given up
+PAUSE_SHARE: Final = 9  # the memory of a child is measured for at most a tenth of the time
+# Signals by which somebody else ends a process: an administrator, the system, or another learner.
+OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 # An idle child that uses more memory than this is killed: a share of its limit, but at least so many bytes.
 IDLE_SHARE, IDLE_BYTES = 0.25, 256 << 20
 
 
 @dataclass(slots=True)
 class _Pipe:
-    """The server's end of a pipe that a child writes to, and what was read from it; `keep` limits that to the end."""
+    """The server's end of what a child writes to, and what was read from it; `keep` limits that to the end."""
 
     descriptor: int
     keep: int | None = None
     content: bytearray = field(default_factory=bytearray)
 
     def read(self) -> bool:
-        """Read what the pipe holds; return False at end of file. Only once: a chatty child must not starve the loop."""
+        """Read what there is; return False at end of file. Only once: a chatty child must not starve the loop."""
+        return self._received() != b""
+
+    def drain(self) -> None:
+        """Read what a child that has ended has left; its descendants may still be writing."""
+        for _ in range(DRAINS):
+            if not self._received():
+                return
+
+    def _received(self) -> bytes | None:
         try:
             received = os.read(self.descriptor, 1 << 16)
         except BlockingIOError:
-            return True
+            return None
+        except ConnectionError:  # the child was killed before it had read everything that was sent to it
+            return b""
         self.content += received
         if self.keep is not None:
             del self.content[: -self.keep]
-        return bool(received)
+        return received
 
 
 @dataclass(slots=True)
@@ -70,13 +87,15 @@ class _Child:
     base: int  # anonymous memory that it shares with the server
     result: _Pipe  # carries its answers
     output: _Pipe  # carries what it prints
-    requests: int  # descriptor of the pipe to which further calls are written
+    requests: int  # descriptor to which further calls are written
     key: int | None = None  # of the call that it is running
     reusable: bool = False
     began: float = 0.0
     deadline: float = math.inf
     oom_kills: int = 0  # by the kernel, before the call began
     peak: int = 0
+    look_at: float = 0.0  # when its memory is measured next
+    stops: int = 0  # how often it was stopped
     killed: str | None = None  # why the server killed it
 
     @property
@@ -102,9 +121,9 @@ class _Child:
 
     def answer(self) -> dict[str, Any]:
         """Return the answer to the call, empty if there is none."""
-        with suppress(ValueError):
-            found: dict[str, Any] = json.loads(self.result.content)
-            return found
+        with suppress(ValueError, RecursionError):  # a learner may write anything to any descriptor
+            found = json.loads(self.result.content)
+            return found if isinstance(found, dict) else {}
         return {}
 
 
@@ -118,12 +137,15 @@ class _Server:
         self._owner = owner
         self._children: dict[int, _Child] = {}  # by pid
         self._selector = selectors.DefaultSelector()
+        self._own: list[int] = []  # descriptors that no child should have
         self._function: Callable[..., Any] = print
         self._loaded: set[str] = set()
 
     def serve(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         proc.prctl(proc.PR_SET_CHILD_SUBREAPER, 1)  # inherit the orphans of children that exit, to kill them
+        with suppress(OSError):
+            os.dup2(2, 1)  # what modules print when they are imported; the owner's stdout is for its results
         setup = self._received()
         sys.path[:] = setup["path"]
         self._load(setup["preload"])
@@ -136,6 +158,7 @@ class _Server:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._selector.register(self._owner, selectors.EVENT_READ)
         self._selector.register(woken, selectors.EVENT_READ)
+        self._own = [wake.fileno(), *([self._selector.fileno()] if hasattr(self._selector, "fileno") else [])]
         try:
             self._loop(woken)
         finally:
@@ -171,6 +194,7 @@ class _Server:
             for child in self._children.values():
                 self._enforce(child)
                 self._finish_reusable(child)
+            self._continue_stopped()
             self._reap()
             for request in requests:
                 self._begin(request)
@@ -204,7 +228,7 @@ class _Server:
             return
         for name in names:
             if ":" in name or name not in self._loaded:
-                with suppress(Exception):  # a call that needs it raises the same error, and that is reported
+                with suppress(BaseException):  # a call that needs it raises the same error, and that is reported
                     if callable(named := resolve_name(name)):
                         named()
         self._loaded.update(names)
@@ -213,14 +237,14 @@ class _Server:
 
     def _fork(self, request: dict[str, Any]) -> None:
         self._load(request["preload"])
-        result, result_end = os.pipe()
-        output, output_end = os.pipe()
-        requests_end, requests = os.pipe()
+        result, result_end = _one_way()
+        output, output_end = os.pipe()  # programs open /dev/stdout anew, which a socket does not allow
+        requests_end, requests = _one_way()
         base = proc.status(os.getpid(), "RssAnon")
         pid = os.fork()
         if pid == 0:
             others = [key.fd for key in self._selector.get_map().values()]
-            others += [child.requests for child in self._children.values()]
+            others += [*self._own, *(child.requests for child in self._children.values())]
             for descriptor in [*others, result, output, requests]:
                 os.close(descriptor)
             live(self._function, request, result_end, output_end, requests_end)
@@ -239,10 +263,14 @@ class _Server:
         """Kill a child that is over one of its limits."""
         if not child.busy:
             return
-        if child.memory is not None:
-            child.peak = max(child.peak, proc.used(child.pid, child.base))
-        if time.monotonic() >= child.deadline:
+        now = time.monotonic()
+        if child.memory is not None and now >= child.look_at:
+            child.peak = max(child.peak, proc.used(child.pid, child.base, NEAR * child.memory))
+            child.look_at = time.monotonic() + PAUSE_SHARE * (time.monotonic() - now)
+        if now >= child.deadline:
             child.kill("timeout")
+        elif len(child.result.content) > MOST_ANSWER:
+            child.kill("answer")
         elif child.memory is not None and child.peak > child.memory:
             child.kill("memory")
 
@@ -253,9 +281,19 @@ class _Server:
         self._report(child, proc.peak(child.pid), 0)
         idle = math.inf if child.memory is None else max(IDLE_SHARE * child.memory, IDLE_BYTES)
         usable = child.answer().get("reusable", False)
-        if not usable or proc.children_of(child.pid) or proc.used(child.pid, child.base) > idle:
+        if not usable or proc.children_of(child.pid) or proc.used(child.pid, child.base, idle) > idle:
             child.reusable = False
             proc.kill(child.pid)
+
+    def _continue_stopped(self) -> None:
+        """Continue the children that somebody has stopped; give up those that are stopped again and again."""
+        for child in self._children.values():
+            if child.busy and proc.was_stopped(child.pid):
+                child.stops += 1
+                if child.stops > STOPS:
+                    child.kill("stopped")
+                else:
+                    os.kill(child.pid, signal.SIGCONT)
 
     def _reap(self) -> None:
         """Report the children that have exited."""
@@ -272,7 +310,7 @@ class _Server:
                 continue  # an orphan that the server inherited
             proc.kill(pid)  # the rest of its process group
             for pipe in child.pipes:
-                pipe.read()
+                pipe.drain()
                 with suppress(KeyError):
                     self._selector.unregister(pipe.descriptor)
                 os.close(pipe.descriptor)
@@ -297,7 +335,7 @@ class _Server:
 def _sent(child: _Child, request: Mapping[str, Any]) -> bool:
     """Send a call to an idle child; return False if the child has just died."""
     content = json.dumps(request).encode() + b"\n"
-    with suppress(BrokenPipeError):
+    with suppress(ConnectionError):
         while content:
             content = content[os.write(child.requests, content) :]
     return not content
@@ -305,32 +343,44 @@ def _sent(child: _Child, request: Mapping[str, Any]) -> bool:
 
 def _ended(child: _Child, status: int) -> dict[str, Any]:
     """Return how a call ended: with its return value, or with the reason why there is none."""
-    if child.killed == "timeout":
-        return _failed("timeout", f"longer than {child.deadline - child.began:g} s")
-    if child.killed == "memory":
-        return _failed("memory", f"more than {(child.memory or 0) / 1e6:,.0f} MB")
+    reasons = {
+        "timeout": ("timeout", f"longer than {child.deadline - child.began:g} s"),
+        "memory": ("memory", f"more than {(child.memory or 0) / 1e6:,.0f} MB"),
+        "stopped": ("crash", f"stopped {child.stops} times"),
+        "answer": ("crash", f"its answer was longer than {MOST_ANSWER / 1e6:,.0f} MB"),
+    }
+    if child.killed in reasons:
+        return _failed(*reasons[child.killed])
     answer = child.answer()
     if "value" in answer:
-        return {"status": "ok", "value": answer["value"], "message": ""}
+        return {"status": "ok", "value": answer["value"], "message": "", "outside": False}
     if "memory" in answer:
-        return _failed("memory", answer["memory"])
+        return _failed("memory", str(answer["memory"]))
     printed = child.output.content.decode(errors="replace").strip()
     starved = child.memory is not None and mentions_memory(f"{answer.get('error', '')} {printed}")
     if "error" in answer:
-        return _failed("memory" if starved else "error", answer["error"])
+        return _failed("memory" if starved else "error", str(answer["error"]))
     return _died(child, os.waitstatus_to_exitcode(status), printed, starved=starved)
 
 
 def _died(child: _Child, code: int, printed: str, *, starved: bool) -> dict[str, Any]:
-    """Return why a call ended without an answer: a crash, or lack of memory."""
-    if code == -signal.SIGKILL and proc.oom_kills() > child.oom_kills:
-        return _failed("memory", "killed by the system, which had no memory left")
-    how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code} and without an answer"
-    last = f": {_last_words(printed)}" if printed else ""
+    """Return why a call ended without an answer: a crash, lack of memory, or somebody who killed it."""
     # After a failed allocation, LightGBM dies of SIGSEGV instead of raising an exception.
-    if child.memory is not None and (starved or (code < 0 and child.peak > NEAR * child.memory)):
-        return _failed("memory", f"{how} near its limit of {child.memory / 1e6:,.0f} MB{last}")
-    return _failed("crash", how + last)
+    near = child.memory is not None and (starved or (code < 0 and child.peak > NEAR * child.memory))
+    if code == -signal.SIGKILL and proc.oom_kills() > child.oom_kills:
+        return _failed("memory", "killed by the system, which had no memory left", outside=not near)
+    how = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code} and without an answer"
+    last = f": {_last_words(printed)}" if printed else ""
+    if near:
+        return _failed("memory", f"{how} near its limit of {(child.memory or 0) / 1e6:,.0f} MB{last}")
+    return _failed("crash", how + last, outside=-code in OUTSIDE)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
 
 
 def _last_words(printed: str) -> str:
@@ -339,5 +389,13 @@ def _last_words(printed: str) -> str:
     return f"the JVM: {reason[1][:200]}" if reason else printed.splitlines()[-1][-200:]
 
 
-def _failed(status: str, message: str) -> dict[str, Any]:
-    return {"status": status, "value": None, "message": message}
+def _failed(status: str, message: str, *, outside: bool = False) -> dict[str, Any]:
+    return {"status": status, "value": None, "message": message, "outside": outside}
+
+
+def _one_way() -> tuple[int, int]:
+    """Return a descriptor to read from and one to write to; unlike a pipe's, others cannot open them through /proc."""
+    reader, writer = socket.socketpair()
+    reader.shutdown(socket.SHUT_WR)
+    writer.shutdown(socket.SHUT_RD)
+    return reader.detach(), writer.detach()

@@ -224,7 +224,8 @@ class Fleet:
         if answer["away"]:
             self._copied = True
             self._bench.unpack(answer["files"])
-        return Ended(**{**answer["ended"], "key": sent.key})
+        ended = Ended(**{**answer["ended"], "key": sent.key})
+        return replace(ended, losses=ended.losses + sent.losses)
 
     def cancel(self, key: int) -> None:
         """Stop an evaluation; `wait` never returns it."""
