@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from command import drawn
 
+from pydaub.records import Scores
 from pydaub.views.plots import curves_of_leaders
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from replays import Curves
 
-SIZE = (7.5, 4.5)
+SIZE = (9.5, 4.8)
 
 
 def figure_1(one: Curves, axes: Axes) -> None:
@@ -26,8 +27,8 @@ def figure_1(one: Curves, axes: Axes) -> None:
     for name in one.table.learners:
         curve = one.curve(name)
         curves[name] = list(zip(curve.sizes, (point.valid_score for point in curve.measurements), strict=True))
-    title = f"{one.about['title']}, {one.about['portfolio']}, N = {one.full_size:,}"
-    curves_of_leaders(axes, curves, list(one.scores), title)
+    title = f"{one.about['title']}, {one.about['portfolio']}, N = {one.full_size:,}: best is {next(iter(one.scores))}"
+    curves_of_leaders(axes, curves, list(one.scores), title, Scores("accuracy"))
 
 
 if __name__ == "__main__":

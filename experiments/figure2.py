@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING
 
 from command import drawn
 
-from pydaub.views.plots import rows_allocated
+from pydaub.records import score_text
+from pydaub.views.plots import height_of_bars, rows_allocated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from replays import Curves
 
-SIZE = (9.0, 4.8)
+SIZE = (9.5, height_of_bars(50))
 
 
 def figure_2(one: Curves, axes: Axes) -> None:
     """Draw one bar for each learner, black for the selected one; learners without a score at N come last."""
     replay = one.replayed("daub")
-    labels = {name: f"{name} {score:.3f}" for name, score in one.scores.items()}
-    labels |= {name: f"{name} (no score)" for name in one.failed}
-    title = f"{one.about['title']}, {one.about['portfolio']}: rows that DAUB gives, best at N = {one.full_size:,} first"
-    rows_allocated(axes, replay.rows_of, labels, title, selected=replay.result.selected, failed=set(one.failed))
+    notes = {name: score_text(score) for name, score in one.scores.items()} | dict.fromkeys(one.failed, "no score")
+    what = f"rows that DAUB gives, best at N = {one.full_size:,} first; black: selected"
+    title = f"{one.about['title']}, {one.about['portfolio']}: {what}"
+    rows_allocated(axes, replay.rows_of, notes, title, selected=replay.result.selected, failed=set(one.failed))
 
 
 if __name__ == "__main__":

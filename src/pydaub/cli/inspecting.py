@@ -44,7 +44,7 @@ def plot(
     formats: Annotated[str, typer.Option(help="File formats, separated by commas.")] = "png,svg,pdf",
     out: Annotated[Path | None, typer.Option(help="Folder for the figures.  [default: RUN/plots]")] = None,
 ) -> None:
-    """Draw a run: the paper's Figures 1 and 2, and all learning curves."""
+    """Draw a run: the paper's Figures 1 to 3."""
     from pydaub.runs.folder import RunFolder
     from pydaub.views.plots import draw_run
 

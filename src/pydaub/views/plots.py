@@ -1,24 +1,28 @@
-"""A run as figures: the paper's Figures 1 and 2, and all learning curves. The only module that imports matplotlib."""
+"""A run as figures: the paper's Figures 1 to 3. The only module that imports matplotlib."""
 
 from __future__ import annotations
 
 import math
+import warnings
+from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import cycle
+from itertools import cycle, pairwise
 from statistics import quantiles
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydaub.errors import InputError
+from pydaub.records import score_text
 from pydaub.views.story import learners
 from pydaub.views.summary import counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from pydaub.records import Scores
     from pydaub.runs.account import Account
 
     Points = Sequence[tuple[int, float]]
@@ -26,10 +30,21 @@ if TYPE_CHECKING:
 FORMATS: Final = ("png", "svg", "pdf")
 MARKERS: Final = "osv^D<>pX*"
 NEXT: Final = 3  # learners shown where none was ahead of the best
-MOST_CURVES: Final = 60  # in one figure
+MOST_LEADERS: Final = 12  # named in one figure
+MOST_BARS: Final = 60
+MOST_CURVES: Final = 60  # panels in one figure
+MOST_TICKS: Final = 12
+THIN: Final = 0.7
+ACROSS: Final = 6  # panels side by side
+FEW: Final = 4  # panels that can be larger
 DPI: Final = 110
 LINE_PARTS: Final = 16
-LONGEST_NAME: Final = 32
+LONGEST_NAME: Final = 36
+LONGEST_TITLE: Final = 30  # of a panel
+ROOM: Final = 0.04  # of the axis, beyond the highest and the lowest score
+PLAIN: Final = (1e-4, 1e7)  # numbers that are written without an exponent
+# Where the font has no glyph. DejaVu has Latin, Greek, Cyrillic, Hebrew and Arabic.
+OTHER_FONTS: Final = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Microsoft YaHei", "Hiragino Sans", "Arial Unicode MS")
 
 
 def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
@@ -44,60 +59,108 @@ def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
     return ahead
 
 
-def curves_of_leaders(axes: Axes, curves: Mapping[str, Points], ranking: Sequence[str], title: str) -> None:
-    """Draw Figure 1: validation curves of the early leaders and, thicker, of the best (first in the ranking)."""
+def curves_of_leaders(
+    axes: Axes, curves: Mapping[str, Points], ranking: Sequence[str], title: str, scores: Scores
+) -> None:
+    """Draw Figure 1: validation curves of the early leaders and, thicker, of the best (first in the ranking).
+
+    All others are thin lines in the background.
+    """
     best = ranking[0]
     ahead = leaders(curves, best)
-    others = ahead or list(ranking[1 : 1 + NEXT])
+    named = ahead[:MOST_LEADERS] or list(ranking[1 : 1 + NEXT])
+    rest = [name for name in curves if name not in named and name != best]
+    for name in rest:
+        points = curves[name]
+        width = THIN if len(rest) < MOST_CURVES else THIN / 2
+        axes.plot(*zip(*points, strict=True), marker="." if len(points) == 1 else None, color="0.8", linewidth=width)
     lines = [
         axes.plot(*zip(*curves[name], strict=True), marker=marker, markersize=4)[0]
-        for name, marker in zip(others, cycle(MARKERS), strict=False)
+        for name, marker in zip(named, cycle(MARKERS), strict=False)
     ]
-    lines += axes.plot(*zip(*curves[best], strict=True), marker="o", markersize=4, linewidth=2.8, color="black")
-    sizes = sorted({size for name in (*others, best) for size, _ in curves[name]})
-    axes.set_xscale("log")
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45, fontsize=8)
-    axes.minorticks_off()
-    axes.set_xlabel("training rows")
-    axes.set_ylabel("validation score")
-    first = counted(len(ahead), "early leader") if ahead else "the next best: it led from the start"
-    axes.set_title(_literal(f"{title}: {_short(best)} (thick) and {first}"), fontsize=10)
+    lines[:0] = axes.plot(*zip(*curves[best], strict=True), marker="o", markersize=4, linewidth=2.8, color="black")
+    labels = [f"{_short(name)}: {score_text(curves[name][-1][1])}" for name in (best, *named)]
+    _sizes_below(axes, sorted({size for points in curves.values() for size, _ in points}))
+    low = _scores_beside(axes, _in_view(curves, [best, *named]), scores)
+    if rest:
+        lines += axes.plot([], [], color="0.8", linewidth=THIN)
+        below = sum(curves[name][-1][1] < low for name in rest)
+        labels.append(counted(len(rest), "other") + (f", {below:,} below this scale" if below else ""))
+    axes.set_xlabel("training rows (logarithmic)")
+    axes.set_ylabel(f"validation {_called(scores)}")
+    first = "no other was ahead with as many rows"
+    if ahead:
+        first = f"{counted(len(ahead), 'other')} {'was' if len(ahead) == 1 else 'were'} ahead of it with fewer rows"
+    axes.set_title(_literal(f"{title}; {first}"), fontsize=10, loc="left")
     axes.grid(alpha=0.3)
-    axes.legend(
-        lines, [_literal(_short(name)) for name in (*others, best)], fontsize=8
-    )  # a label that begins with _ would be left out otherwise
+    axes.figure.legend(  # with labels given here: one that begins with _ would be left out otherwise
+        lines, [*map(_literal, labels)], fontsize=8, title="last score", loc="outside right upper", frameon=False
+    )
+
+
+def _in_view(curves: Mapping[str, Points], named: Sequence[str]) -> list[float]:
+    """Return the scores that the axis must show: those of the named learners, and others that are not far below."""
+    own = [score for name in named for _, score in curves[name]]
+    least = min(own) - (max(own) - min(own) or math.inf)
+    return [score for points in curves.values() for _, score in points if score >= least]
 
 
 def rows_allocated(  # noqa: PLR0913  # everything that a bar shows
     axes: Axes,
     rows: Mapping[str, int],
-    labels: Mapping[str, str],
+    notes: Mapping[str, str],
     title: str,
     *,
     selected: str | None,
     failed: set[str],
 ) -> None:
-    """Draw Figure 2: a bar for each learner in the order of `labels`, black if selected, hatched if failed."""
-    names = list(labels)
-    bars = axes.bar(range(len(names)), [rows.get(name, 0) for name in names], color="tab:blue")
-    for bar, name in zip(bars, names, strict=True):
+    """Draw Figure 2: a bar for each learner in the order of `notes`, which stand beside the bars.
+
+    The selected learner's bar is black, and those of learners that failed are hatched. With many learners, the last
+    ones share a bar.
+    """
+    names = list(notes)
+    shown = names if len(names) <= MOST_BARS else names[: MOST_BARS - 1]
+    rest = [rows.get(name, 0) for name in names[len(shown) :]]
+    widths = [*(rows.get(name, 0) for name in shown), *([max(rest)] if rest else [])]
+    texts = [*(notes[name] for name in shown), *([_range(rest)] if rest else [])]
+    labels = [*map(_short, shown), *([f"{len(rest):,} other learners"] if rest else [])]
+    bars = axes.barh(range(len(widths)), widths, color="tab:blue")
+    for bar, name in zip(bars, shown, strict=False):
         if name == selected:
             bar.set_color("black")
         elif name in failed:
             bar.set(hatch="///", facecolor="white", edgecolor="tab:red")
-    axes.set_xticks(range(len(names)), [_literal(labels[name]) for name in names], rotation=90, fontsize=6)
-    axes.set_xlim(-0.8, len(names) - 0.2)
-    axes.set_ylabel("rows allocated")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_title(_literal(f"{title}; black: selected"), fontsize=10)
-    axes.grid(axis="y", alpha=0.3)
+    if rest:
+        bars[-1].set_color("0.8")
+    axes.bar_label(bars, [_literal(text) for text in texts], padding=3, fontsize=7)
+    axes.set_yticks(range(len(labels)), [_literal(label) for label in labels], fontsize=8)
+    axes.set_ylim(len(labels) - 0.4, -0.6)  # the first on top
+    axes.set_xlim(0, 1.55 * max(*widths, 1))  # with room for the notes
+    axes.set_xlabel("rows in all its allocations")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_title(_literal(title), fontsize=10, loc="left")
+    axes.grid(axis="x", alpha=0.3)
+    axes.set_axisbelow(True)
+
+
+def _range(rows: Sequence[int]) -> str:
+    """Return how many rows each of several learners got."""
+    least, most = min(rows), max(rows)
+    return f"{least:,} to {most:,} rows each" if least < most else f"{most:,} rows each"
+
+
+def height_of_bars(learners: int) -> float:
+    """Return the height in inches of a figure with a bar for each learner."""
+    return 1.1 + 0.19 * max(min(learners, MOST_BARS), 3)
 
 
 def drawn(path: Path, size: tuple[float, float], draw: Callable[[Axes], None]) -> Path:
     """Draw into a file; its suffix is the format."""
-    figure = _figure(size)
-    draw(figure.subplots())
-    return _saved(figure, path)
+    with _style():
+        figure = _figure(size)
+        draw(figure.subplots())
+        return _saved(figure, [path])[0]
 
 
 def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
@@ -105,91 +168,182 @@ def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -
     unknown = [repr(each) for each in formats if each not in FORMATS]
     if unknown or not formats:
         raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {', '.join(unknown) or 'none'}.")
-    told, made = learners(account), []
-    if not any(one["points"] for one in told.values()):
-        raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
-    for end in formats:  # drawn anew for each: saving a figure moves its layout a little
-        for name, figure in _figures(told, account.full_size).items():
-            made.append(_saved(figure, folder / f"{name}.{end}"))
-    return made
+    with _style():
+        drawings = figures(account).items()
+        return [path for name, each in drawings for path in _saved(each, [folder / f"{name}.{end}" for end in formats])]
 
 
-def _figures(told: Mapping[str, Mapping[str, Any]], full_size: int) -> dict[str, Figure]:
+def figures(account: Account) -> dict[str, Figure]:
+    """Return Figure 1, Figure 2 and all learning curves of a run by name."""
+    told = learners(account)
     measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
-    last = {name: points[-1][1] for name, points in measured.items()}
-    labels = {name: f"{_short(name)} {last[name]:.3f}" for name in sorted(last, key=lambda name: -last[name])}
-    labels |= {name: f"{_short(name)} (none)" for name in told if name not in measured}
-    leading, allocated = _figure((7.5, 4.5)), _figure((max(6.0, 1.5 + 0.18 * len(told)), 4.8))
-    curves_of_leaders(leading.subplots(), measured, list(measured), "Learning curves")
+    if not measured:
+        raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
+    leader = account.leader.learner if account.leader else ""
+    ranking = sorted(measured, key=lambda name: name != leader)  # the leader first
+    size = f" with {measured[ranking[0]][-1][0]:,} of {account.full_size:,} rows"
+    chosen = "Selected" if account.state == "finished" else f"Best so far{size}"
+    leading, allocated = _figure((9.5, 4.8)), _figure((9.5, height_of_bars(len(told))))
+    curves_of_leaders(leading.subplots(), measured, ranking, f"{chosen}: {_short(ranking[0])}", account.scores)
     rows_allocated(
         allocated.subplots(),
         {name: one["rows"] for name, one in told.items()},
-        labels,
-        "Rows, best last score first",
-        selected=next((name for name, one in told.items() if one["standing"] == "selected"), None),
+        {name: _note(one) for name, one in told.items()},
+        f"Rows that each of {counted(len(told), 'learner')} got, and its last {account.scores.name}",
+        selected=leader,
         failed={name for name, one in told.items() if one["standing"] == "failed"},
     )
-    curves = _all_curves([told[name] for name in list(measured)[:MOST_CURVES]], full_size)
-    return {"figure1": leading, "figure2": allocated, "curves": curves}
+    return {"figure1": leading, "figure2": allocated, "curves": _all_curves(account, [told[name] for name in ranking])}
 
 
-def _all_curves(learners: Sequence[Mapping[str, Any]], full_size: int) -> Figure:
+def _note(one: Mapping[str, Any]) -> str:
+    """Return how a learner stands, with its last score."""
+    if not one["points"]:
+        return str(one["standing"])
+    size, _, valid, _ = one["points"][-1]
+    return f"{score_text(valid)} with {size:,} rows, {one['standing']}"
+
+
+def _all_curves(account: Account, ranked: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw small multiples: training and validation, corrected points, and the bound at the full size."""
-    across = min(6, len(learners))
+    learners, full_size = ranked[:MOST_CURVES], account.full_size
+    across = min(ACROSS, len(learners))
     down = -(-len(learners) // across)
-    figure = _figure((2.3 * across, 1.8 * down + 0.5))
-    first = min(point[0] for one in learners for point in one["points"])
-    middle = int(round(math.sqrt(first * full_size), -2))
-    ticks = [first, middle, full_size] if first < middle < full_size else [first, full_size]
-    low = _floor([point[2] for one in learners for point in one["points"]])
+    wide, high = (2.3, 1.9) if len(learners) > FEW else (3.4, 2.8)
+    width, height = max(wide * across, 6.5), high * down + 0.9
+    figure = _figure((width, height), layout=None)  # fixed margins: laying out 60 panels takes long
+    figure.subplots_adjust(0.75 / width, 0.5 / height, 1 - 0.15 / width, 1 - 0.85 / height, 0.12, 0.45)
+    sizes = sorted({point[0] for one in learners for point in one["points"]} | {full_size})
+    middle = int(round(math.sqrt(sizes[0] * full_size), -2))
+    ticks = [sizes[0], middle, full_size] if sizes[0] < middle < full_size else sizes[:: max(len(sizes) - 1, 1)]
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    for place, (axes, one) in enumerate(zip(grid.flat, learners, strict=False)):
-        sizes, train, valid, _ = zip(*one["points"], strict=True)
-        if any(score is not None for score in train):
-            axes.plot(sizes, train, ":", color="tab:orange", label="training")
-        axes.plot(sizes, valid, color="tab:blue", label="validation")
-        axes.plot(
-            sizes, one["corrected"], "o", color="tab:blue", markerfacecolor="white", markersize=3, label="corrected"
-        )
-        if one["bound"] is not None and sizes[-1] < full_size:
-            axes.plot(*_bound_line(one, sizes[-1], full_size), "--", color="tab:purple", label="bound up to all rows")
-        axes.set_xscale("log")
-        axes.set_title(_literal(f"{_short(one['learner'])} ({one['standing']})"), fontsize=7)
-        axes.set_xticks(ticks, [f"{size:,}" for size in ticks])
-        axes.minorticks_off()
-        axes.tick_params(labelsize=6, labelbottom=place + across >= len(learners))  # for the last of its column
+    for axes, one in zip(grid.flat, learners, strict=False):
+        _curve(axes, one, account)
         axes.grid(alpha=0.3)
-        if valid[-1] < low:
-            axes.text(0.5, 0.08, f"below: {valid[-1]:.3f}", transform=axes.transAxes, fontsize=6, ha="center")
+    first = grid.flat[0]
+    _sizes_below(first, ticks, rotation=0)
+    valid = [point[2] for one in learners for point in one["points"]]
+    others = [score for one in learners for score in (*(point[1] for point in one["points"]), _bound(one, account))]
+    low = _scores_beside(first, valid, account.scores, [score for score in others if score is not None])
+    for place, (axes, one) in enumerate(zip(grid.flat, learners, strict=False)):
+        axes.tick_params(labelsize=6, labelbottom=place + across >= len(learners))  # for the last of its column
+        if one["points"][-1][2] < low:
+            axes.text(0.5, 0.08, "below this scale", transform=axes.transAxes, fontsize=6, ha="center")
     for axes in grid.flat[len(learners) :]:
         axes.set_axis_off()
-    grid.flat[0].set_ylim(bottom=low)  # shared by all
-    figure.supxlabel("training rows", fontsize=8)
-    figure.supylabel("score", fontsize=8)
     handles = {
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
+    figure.supxlabel("training rows (logarithmic)", fontsize=8, y=0.05 / height)
+    figure.supylabel(_called(account.scores), fontsize=8, x=0.05 / width)
+    title = f"Learning curves of {counted(len(learners), 'learner')}"
+    if len(learners) < len(account.learners):
+        which = "those with the most rows" if len(learners) < len(ranked) else "the others have not been measured"
+        title = f"Learning curves of {len(learners):,} of {len(account.learners):,} learners: {which}"
+    figure.legend(handles.values(), handles.keys(), loc="upper center", ncols=4, fontsize=8, frameon=False, title=title)
     return figure
+
+
+def _curve(axes: Axes, one: Mapping[str, Any], account: Account) -> None:
+    """Draw one learner. Points have markers: a single one would not be seen as a line."""
+    sizes, train, valid, _ = zip(*one["points"], strict=True)
+    if any(score is not None for score in train):
+        known = [(size, score) for size, score in zip(sizes, train, strict=True) if score is not None]
+        axes.plot(
+            *zip(*known, strict=True), ":", marker=".", markersize=4, color="tab:orange", label="on training rows"
+        )
+    axes.plot(sizes, valid, marker=".", markersize=4, color="tab:blue", label="on validation rows")
+    if any(score != one_valid for score, one_valid in zip(one["corrected"], valid, strict=True)):
+        axes.plot(sizes, one["corrected"], "o", color="tab:blue", mfc="white", markersize=3, label="without falls")
+    bound = _bound(one, account)
+    if bound is not None:
+        line = _bound_line(one["corrected"][-1], bound, sizes[-1], account.full_size)
+        axes.plot(*line, "--", color="tab:purple", label="most it can reach if it gets no steeper")
+    axes.set_title(_literal(f"{_short(one['learner'], LONGEST_TITLE)}\n{_note(one)}"), fontsize=7)
+
+
+def _bound(one: Mapping[str, Any], account: Account) -> float | None:
+    """Return the bound at the full size, as far as it is a possible score; None where the learner has all rows."""
+    bound, top = one["bound"], account.scores.top
+    if bound is None or one["points"][-1][0] >= account.full_size:
+        return None
+    return float(bound if top is None else min(bound, top))
+
+
+def _bound_line(last: float, bound: float, size: int, full_size: int) -> tuple[list[float], list[float]]:
+    """Return the bound's line to the full size: linear in the rows, so curved on a logarithmic axis."""
+    rows = [size * (full_size / size) ** (part / LINE_PARTS) for part in range(LINE_PARTS + 1)]
+    return rows, [last + (bound - last) * (n - size) / (full_size - size) for n in rows]
+
+
+def _sizes_below(axes: Axes, sizes: Sequence[int], rotation: int = 45) -> None:
+    """Set a logarithmic axis with the sizes as ticks, as many as there is room for; the largest always."""
+    least = math.log(sizes[-1] / sizes[0]) / MOST_TICKS
+    ticks = [sizes[-1]]
+    for size in reversed(sizes):
+        if math.log(ticks[-1] / size) > least:
+            ticks.append(size)
+    axes.set_xscale("log")
+    if len(sizes) == 1:
+        axes.set_xlim(sizes[0] / 2, sizes[0] * 2)
+    axes.set_xticks(ticks, [f"{size:,}" for size in ticks], rotation=rotation, fontsize=8)
+    axes.minorticks_off()
+
+
+def _scores_beside(axes: Axes, scores: Sequence[float], kind: Scores, also: Sequence[float] = ()) -> float:
+    """Set the limits of the scores' axis and its labels; return the lower limit.
+
+    The axis has no ticks beyond the best possible score. `also` are further values that must be seen, if above the
+    lower limit.
+    """
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # slow to import, and an extra
+
+    low = _floor(scores)
+    high = max([*scores, *also])
+    room = ROOM * (high - low) or ROOM * abs(high) or ROOM
+    high, low = high + room, low - room
+    axes.set_ylim(low, high)
+    most = math.inf if kind.top is None else kind.top
+    ticks = [
+        tick
+        for tick in MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        if low <= tick <= min(high, most + room / 1000)
+    ]
+    axes.set_yticks(ticks, tick_labels(ticks))
+    return low
+
+
+def tick_labels(ticks: Sequence[float]) -> list[str]:
+    """Return labels that differ, with as many digits as that takes.
+
+    >>> tick_labels([0.5, 0.75, 1.0]), tick_labels([-2e6, -1e6, 0.0]), tick_labels([1e-6, 1.5e-6])
+    (['0.50', '0.75', '1.00'], ['-2,000,000', '-1,000,000', '0'], ['1.0e-06', '1.5e-06'])
+    """
+    largest = max((abs(tick) for tick in ticks), default=0.0)
+    step = min((abs(b - a) for a, b in pairwise(ticks)), default=largest) or 1.0
+    digits = next((n for n in range(17) if abs(round(step, n) - step) < step / 100), 17)
+    if not largest or PLAIN[0] <= largest < PLAIN[1]:
+        return [f"{tick:,.{digits}f}".replace("-0", "0") if not tick else f"{tick:,.{digits}f}" for tick in ticks]
+    exponent = math.floor(math.log10(largest))
+    digits = next((n for n in range(17) if abs(round(step / 10**exponent, n) * 10**exponent - step) < step / 100), 17)
+    return [f"{tick:.{digits}e}" if tick else "0" for tick in ticks]
 
 
 def _floor(scores: Sequence[float]) -> float:
     """Return the lower limit of the axis: an outlier far below the others would flatten all curves."""
     lower, middle, upper = quantiles(scores, n=4, method="inclusive") if len(scores) > 1 else (scores[0],) * 3
     spread = max(upper - lower, (max(scores) - middle) / 4)
-    return max(min(scores), lower - 2.5 * spread) - 0.1 * spread if spread else min(scores) - 0.05
+    return max(min(scores), lower - 2.5 * spread) if spread else min(scores)
 
 
-def _bound_line(one: Mapping[str, Any], size: int, full_size: int) -> tuple[list[float], list[float]]:
-    """Return the bound's line to the full size: linear in the rows, so curved on a logarithmic axis."""
-    rows = [size * (full_size / size) ** (part / LINE_PARTS) for part in range(LINE_PARTS + 1)]
-    last = one["corrected"][-1]
-    return rows, [last + (one["bound"] - last) * (n - size) / (full_size - size) for n in rows]
+def _called(scores: Scores) -> str:
+    return _literal(f"{plain(scores.name)} (higher is better)")
 
 
-def _short(name: str) -> str:
-    name = plain(name)
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+def _short(name: str, longest: int = LONGEST_NAME) -> str:
+    """Shorten a name in the middle: configurations of one learner often begin alike."""
+    name, half = plain(name), longest // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[1 - half :]}"
 
 
 def _literal(text: str) -> str:
@@ -197,20 +351,37 @@ def _literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _figure(size: tuple[float, float]) -> Figure:
+@contextmanager
+def _style() -> Iterator[None]:
+    """Draw the same on every machine, with fonts for names in other scripts where there are any."""
     if find_spec("matplotlib") is None:
         raise InputError("Plots need matplotlib. Install it with `pip install 'pydaub[plot]'`.")
-    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import, and an extra
+    from matplotlib import font_manager, rc_context, rcdefaults  # noqa: PLC0415  # slow to import, and an extra
 
-    return Figure(figsize=size, layout="constrained")
+    with rc_context(), warnings.catch_warnings():
+        rcdefaults()
+        installed = {font.name for font in font_manager.fontManager.ttflist}
+        fonts = ["DejaVu Sans", *(name for name in OTHER_FONTS if name in installed)]
+        with rc_context({"font.family": fonts, "svg.hashsalt": "pydaub", "axes.formatter.useoffset": False}):
+            warnings.filterwarnings("ignore", message=".*[Gg]lyph .* missing")  # it is drawn as a box
+            yield
 
 
-def _saved(figure: Figure, path: Path) -> Path:
-    from matplotlib import rc_context  # noqa: PLC0415  # as above
+def _figure(size: tuple[float, float], layout: Literal["constrained"] | None = "constrained") -> Figure:
+    from matplotlib.figure import Figure  # noqa: PLC0415  # as above
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # No dates and no random ids: the same run gives the same file.
+    return Figure(figsize=size, layout=layout)
+
+
+def _saved(figure: Figure, paths: Sequence[Path]) -> list[Path]:
+    """Write a figure to files. It is laid out once: each time moves it a little."""
+    figure.set_dpi(DPI)
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+    # No dates: the same run gives the same file.
     no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with rc_context({"svg.hashsalt": "pydaub"}):
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=DPI, metadata=no_date[path.suffix[1:]])
-    return path
+    return list(paths)
