@@ -208,7 +208,7 @@ def test_a_folder_without_prepared_data_is_refused(tmp_path: Path) -> None:
             Prepared.open(folder)
     about = tmp_path / "csr" / "prepared.json"
     fields = json.loads(about.read_text())
-    about.write_text(json.dumps({**fields, "format": 99}))
+    about.write_text(json.dumps({**fields, "format": 99, "crc": None}))
     with pytest.raises(InputError, match="must be of format 1, got 99"):
         Prepared.open(tmp_path / "csr")
     about.write_text("{")

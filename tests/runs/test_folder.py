@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from cli.commands import mixed, written
 from pydaub import InputError
 from pydaub.data import Schema
+from pydaub.data.checksums import opened, sealed
 from pydaub.runs.folder import Request, RunFolder, check_unused, new_path
 
 WHOLE = Request(
@@ -74,6 +77,57 @@ def test_data_is_read_again_where_a_kill_came_before_it_was_laid_down(made: RunF
         made.data()
 
 
+def test_a_run_is_resumed_only_with_the_rows_that_it_began_with(tmp_path: Path) -> None:
+    """Killed before the rows were saved, with a source that has changed since."""
+    rows = mixed()
+    request = Request(data=str(written(rows, tmp_path / "x.csv")), target="label", drop=("flag",))
+    data = request.load()
+    folder = RunFolder.create(tmp_path / "run", request, data.schema, data.fingerprint)
+    assert folder.data().fingerprint == data.fingerprint
+    for changed in (rows.rename(columns={"x": "z"}), rows.assign(x=rows["x"] + 1), rows.iloc[1:]):
+        written(changed, tmp_path / "x.csv")
+        with pytest.raises(InputError, match=r"x\.csv must hold the same rows as when the run began, got others"):
+            RunFolder(folder.path).data()
+    data.save(folder.path / "data")
+    assert RunFolder(folder.path).data().fingerprint == data.fingerprint, "the saved rows are those of the run"
+
+
+def test_damaged_rows_are_named_and_can_be_prepared_again(made: RunFolder) -> None:
+    data = made.data()
+    data.save(made.path / "data")
+    path = next((made.path / "data").glob("train.rows.*"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"{path.name} does not match its checksum. Prepare .* if you remove"):
+        made.data()
+    shutil.rmtree(made.path / "data")
+    assert made.data().fingerprint == data.fingerprint
+
+
+def test_what_a_kill_leaves_is_not_in_the_way(tmp_path: Path, made: RunFolder) -> None:
+    schema = made.schema()
+    (made.path / "schema.json").unlink()
+    made.data()
+    assert made.schema() == schema
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / ".run.json.0123").write_text("{")
+    assert RunFolder.create(tmp_path / "begun", made.request, schema).request == made.request
+
+
+def test_a_folder_is_claimed_without_hard_links_too(
+    tmp_path: Path, made: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    assert RunFolder.create(tmp_path / "other", made.request, made.schema()).request == made.request
+    (tmp_path / "other" / "schema.json").unlink()
+    with pytest.raises(InputError, match="must be a new or empty folder"):
+        RunFolder.create(tmp_path / "other", made.request, made.schema())
+
+
 def test_the_result_is_written_for_other_programs(made: RunFolder) -> None:
     made.finish({"selected": "tree"})
     assert json.loads((made.path / "result.json").read_text()) == {"selected": "tree"}
@@ -125,9 +179,9 @@ def test_a_damaged_request(made: RunFolder, content: bytes) -> None:
 
 def test_what_a_later_version_asks_is_passed_over(made: RunFolder) -> None:
     path = made.path / "run.json"
-    about: dict[str, Any] = json.loads(path.read_text())
+    about: dict[str, Any] = opened(path)
     about["request"]["colour"] = "blue"
-    path.write_text(json.dumps(about))
+    path.write_text(sealed(about))
     assert RunFolder(made.path).request == made.request
 
 

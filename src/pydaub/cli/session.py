@@ -50,7 +50,7 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     planned = _planned(request, data, options)
     if not options.quiet:
         _show_data(data)
-    carry_out(RunFolder.create(out, request, data.schema), planned, options)
+    carry_out(RunFolder.create(out, request, data.schema, data.fingerprint), planned, options)
 
 
 def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: bool = False) -> None:

@@ -105,7 +105,7 @@ def is_prepared(source: str | Path) -> bool:
 
 
 def _opened(folder: Path, target: str | None, settled: Mapping[str, Any]) -> Prepared:
-    data = Prepared.open(folder)
+    data = Prepared.open(folder, checked=True)
     if target not in {None, data.schema.target}:
         raise InputError(f"`target` must be {data.schema.target!r}, for which {folder} was prepared, got {target!r}.")
     given = [name for name, value in settled.items() if value]

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from pydaub.data.checksums import Damaged, check, checksums, opened, sealed
 from pydaub.data.rows import FORMS, FrameRows, Rows, mapped
 from pydaub.data.schema import Schema
 from pydaub.data.split import shuffled
@@ -165,23 +166,29 @@ class Prepared:
             shutil.rmtree(temporary, ignore_errors=True)  # it still exists only after an error
 
     @classmethod
-    def open(cls, folder: Path) -> Prepared:
-        """Memory-map what `save` wrote: rows are read when they are used, and shared between processes."""
+    def open(cls, folder: Path, *, checked: bool = False) -> Prepared:
+        """Memory-map what `save` wrote: rows are read when they are used, and shared between processes.
+
+        If `checked`, the files are read once and must match the checksums with which they were written.
+        """
         folder = Path(folder)
         try:
-            about = json.loads((folder / ABOUT).read_bytes())
+            about = opened(folder / ABOUT)
+            note = check(folder, about.get("files", {})) if checked else None  # older folders have no checksums
             if about["format"] != FORMAT:
                 raise InputError(f"{folder} must be of format {FORMAT}, got {about['format']}. Prepare the data again.")
             labels = labels_from_json(about["labels"])
             schema = Schema.from_json(about["schema"], tuple(labels.tolist()))
             train, valid = (_mapped(folder / side, schema, about[side]) for side in SIDES)
-            opened = cls(schema, labels, train, valid, tuple(about["notes"]), about["fingerprint"])
-            opened.folder = folder.resolve()
+            data = cls(schema, labels, train, valid, (*about["notes"], *([note] if note else [])), about["fingerprint"])
+            data.folder = folder.resolve()
+        except Damaged as error:
+            raise InputError(f"{folder} is damaged: {error}. Prepare the data again.") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{folder} must be a folder of prepared data, got: {error}. Prepare it again.") from None
-        return opened
+        return data
 
     def _sample(self, part: Part, size: int) -> Sample:
         target = part.target[:size]
@@ -203,8 +210,9 @@ def described(schema: Schema, labels: Array) -> hashlib.blake2b:
 
 
 def publish(temporary: Path, folder: Path, schema: Schema, labels: Array, **about: object) -> None:
-    """Write the description of the data in `temporary`, then rename it to `folder`; both survive a power cut."""
-    (temporary / ABOUT).write_text(json.dumps({**_description(schema, labels), **about}, indent=1), encoding="utf-8")
+    """Describe the data in `temporary`, with checksums, then rename it to `folder`; both survive a power cut."""
+    fields = {**_description(schema, labels), **about, "files": checksums(temporary)}
+    (temporary / ABOUT).write_text(sealed(fields), encoding="utf-8")
     for file in [*temporary.iterdir(), temporary]:
         sync(file)
     temporary.rename(folder)

@@ -14,25 +14,36 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from types import UnionType
-from typing import Any, Final, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_origin, get_type_hints
+from uuid import uuid4
 
 from pydaub.algorithm.strategies import DEFAULT
 from pydaub.data import Prepared, Schema, Split, load
+from pydaub.data.checksums import opened, sealed
 from pydaub.data.loading import is_prepared
+from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
 from pydaub.records import METRICS, VALIDATION_FRACTION
 from pydaub.runs.account import Account
 from pydaub.runs.journal import JOURNAL, is_held, read
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ABOUT: Final = "run.json"
 RESULT: Final = "result.json"
 SCHEMA: Final = "schema.json"
+PARTIAL: Final = f".{ABOUT}."  # begins the names of files that a kill may leave
+NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}  # of a file system without hard links
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,8 @@ class RunFolder:
             got = f"one without {ABOUT}" if path.is_dir() else "a file" if path.exists() else "nothing there"
             raise InputError(f"{path} must be the folder of a run, got {got}.")
         try:
-            about = json.loads((path / ABOUT).read_text())
+            about = opened(path / ABOUT)
+            self._fingerprint = str(about.get("data", ""))  # of the rows; older folders do not have it
             known = {name.name for name in fields(Request)}
             asked = {name: value for name, value in about["request"].items() if name in known}
             self.request = Request(**{**asked, "drop": tuple(asked.get("drop", ()))})
@@ -108,36 +120,28 @@ class RunFolder:
             raise InputError(f"{path / ABOUT} is damaged: {error}.") from None
 
     @classmethod
-    def create(cls, path: Path | None, request: Request, schema: Schema) -> RunFolder:
+    def create(cls, path: Path | None, request: Request, schema: Schema, fingerprint: str = "") -> RunFolder:
         """Make a new folder for a run; without a path, one that is named after the data.
 
-        Of several runs that begin at the same time, only one gets a folder.
+        Of several runs that begin at the same time, only one gets a folder. With the `fingerprint` of the rows, a run
+        that was killed before they were saved is resumed only with the same rows.
         """
+        about = sealed({"request": asdict(request), "data": fingerprint})
         if path is not None:
             check_unused(path)
-            if not cls._claimed(path, request, schema):
+            if not _claimed(path, about):
                 raise InputError(f"{path} must be a new or empty folder, got one that another run has just taken.")
-            return cls(path)
-        free = new_path(request.data)
-        while not cls._claimed(free, request, schema):
-            free = new_path(request.data)  # another run has just taken it, so that this is another one
-        return cls(free)
+        else:
+            path = new_path(request.data)
+            while not _claimed(path, about):
+                path = new_path(request.data)  # another run has just taken it, so that this is another one
+        folder = cls(path)
+        folder._write(SCHEMA, schema.to_json())
+        return folder
 
-    @staticmethod
-    def _claimed(path: Path, request: Request, schema: Schema) -> bool:
-        """Write the request, unless another run has done so; return whether it was written."""
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            with (path / ABOUT).open("x") as file:  # fails if it exists: only one run can do this
-                file.write(json.dumps({"request": asdict(request)}, indent=1))
-            (path / SCHEMA).write_text(json.dumps(schema.to_json(), indent=1))
-        except FileExistsError as error:
-            if path.is_dir():
-                return False
-            raise InputError(f"Cannot write to the folder {path}: {error.strerror}.") from None
-        except OSError as error:
-            raise InputError(f"Cannot write to the folder {path}: {error.strerror}.") from None
-        return True
+    def _write(self, name: str, fields: dict[str, Any]) -> None:
+        with _writing(self.path):
+            write_whole(self.path / name, sealed(fields).encode(), durable=True)
 
     @property
     def journal(self) -> Path:
@@ -152,24 +156,80 @@ class RunFolder:
 
     def data(self) -> Prepared:
         """Return the prepared rows, or prepare them again if the run was killed before they were saved."""
-        return Prepared.open(self.path / "data") if (self.path / "data").exists() else self.request.load()
+        place = self.path / "data"
+        if place.exists():
+            try:
+                data = Prepared.open(place, checked=True)
+            except InputError as error:
+                again = "" if place.is_symlink() else f" `pydaub resume` does so if you remove {place}."
+                raise InputError(f"{error}{again}") from None
+        else:
+            data = self.request.load()
+            if self._fingerprint not in {"", data.fingerprint}:
+                raise InputError(
+                    f"{self.request.data} must hold the same rows as when the run began, got others. Restore the data,"
+                    " or begin a new run."
+                )
+        if not (self.path / SCHEMA).exists():  # the run was killed before it was written
+            self._write(SCHEMA, data.schema.to_json())
+        return data
 
     def schema(self) -> Schema:
         """Return the kinds of the columns. The learner itself knows the classes."""
         try:
-            return Schema.from_json(json.loads((self.path / SCHEMA).read_text()), ())
+            return Schema.from_json(opened(self.path / SCHEMA), ())
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self.path / SCHEMA} is damaged: {error}.") from None
 
     def finish(self, result: dict[str, Any]) -> None:
         """Write the result of the run, for other programs: pydaub itself reads the journal."""
-        (self.path / RESULT).write_text(json.dumps(result, indent=1))
+        with _writing(self.path):
+            write_whole(self.path / RESULT, json.dumps(result, indent=1).encode())
 
 
 def check_unused(path: Path) -> None:
     """Refuse a folder that has files in it, before any data is read."""
-    if path.is_dir() and any(path.iterdir()):
+    if path.is_dir() and any(not each.name.startswith(PARTIAL) for each in path.iterdir()):
         raise InputError(f"{path} must be a new or empty folder, got one with files. `pydaub resume` continues a run.")
+
+
+def _claimed(path: Path, about: str) -> bool:
+    """Write what the run is about, unless another run has done so; return whether it was written.
+
+    The file appears with its whole content, so that a kill leaves a run that can be resumed, or none.
+    """
+    partial, final = path / f"{PARTIAL}{uuid4().hex}", path / ABOUT
+    with _writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            partial.write_text(about)
+            sync(partial)
+            _name(partial, final)
+        except FileExistsError:
+            return False
+        finally:
+            with suppress(OSError):
+                partial.unlink()
+    return True
+
+
+def _name(partial: Path, final: Path) -> None:
+    """Give a file its final name; raise FileExistsError if there is such a file: only one run can do this."""
+    try:
+        os.link(partial, final)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        with final.open("x") as file:
+            file.write(partial.read_text())
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"Cannot write to the folder {folder}: {error.strerror}.") from None
 
 
 def _absolute(item: str) -> str:
