@@ -72,7 +72,7 @@ def _is_error(line: Any) -> bool:
 
 
 def names(tab: Any) -> list[str]:
-    return list(tab.locator("tbody td:nth-child(2)").all_inner_texts())
+    return list(tab.locator("tbody [data-key=learner]").all_inner_texts())
 
 
 def state(tab: Any) -> str:
@@ -112,6 +112,7 @@ def test_a_finished_run_is_shown_with_its_learners(finished_run: Path, tab: Any)
         playwright.expect(dialog).to_contain_text("★ Selected: with all")
         playwright.expect(dialog.locator("svg circle").first).to_be_attached()
         assert dialog.locator(".steer button").count() == 0, "nothing can be steered any more"
+        playwright.expect(dialog).to_contain_text("cannot be steered")
         for name in ("Pause", "Stop …", "Add a learner …"):
             assert tab.locator("header").get_by_role("button", name=name, include_hidden=True).is_disabled()
 
@@ -157,8 +158,9 @@ def test_a_person_pauses_a_run_and_drops_a_learner_that_hangs(race: Path, tab: A
 def test_curves_grow_and_a_page_can_be_restarted(race: Path, tab: Any) -> None:
     with watched(race, "--port", "0") as page:
         tab.goto(page.address)
+        tab.get_by_text("Training against validation").click()
         playwright.expect(tab.locator("#cards .card")).to_have_count(4)
-        before = tab.locator("#cards svg circle").count()
+        before = tab.locator("#cards svg circle.c").count()
         port = page.base.rsplit(":", 1)[1]
     playwright.expect(tab.locator("#state")).to_contain_text("no connection")
     (race.parent / "gate").touch()
@@ -167,7 +169,9 @@ def test_curves_grow_and_a_page_can_be_restarted(race: Path, tab: Any) -> None:
         playwright.expect(tab.locator("#state")).to_contain_text("no longer valid")
         tab.goto(again.address)
         playwright.expect(tab.locator("#state")).to_contain_text("finished")
-        assert tab.locator("#cards svg circle").count() > before
+        tab.get_by_text("Training against validation").click()
+        playwright.expect(tab.locator("#cards .card")).to_have_count(4)
+        assert tab.locator("#cards svg circle.c").count() > before
         bars = [path.get_attribute("d") for path in tab.locator("#allocation path.bar").all()]
         assert sum(bar.count("M") for bar in bars) == 4
         assert tab.locator("#allocation path[data-standing=selected]").count() == 1
@@ -181,7 +185,7 @@ def test_learners_can_be_sorted_searched_filtered_and_compared(tmp_path: Path, t
         playwright.expect(tab.locator("tbody tr")).to_have_count(5)
         found = [
             int(re.split(r"\D", text.replace(",", ""))[0])
-            for text in tab.locator("tbody td:nth-child(3)").all_inner_texts()
+            for text in tab.locator("tbody [data-key=size]").all_inner_texts()
         ]
         assert found == sorted(found, reverse=True)
         tab.locator("thead button", has_text="Learner").click()
@@ -195,17 +199,17 @@ def test_learners_can_be_sorted_searched_filtered_and_compared(tmp_path: Path, t
         offered = set(tab.locator("#only option").all_inner_texts())
         assert offered == {
             "all",
-            *(text.split(" ", 1)[1] for text in tab.locator("td:nth-child(11)").all_inner_texts()),
+            *(text.split(" ", 1)[1] for text in tab.locator("td[data-key=standing]").all_inner_texts()),
         }
-        tab.get_by_label("Status").select_option("selected")
+        tab.locator("#only").select_option("selected")
         playwright.expect(tab.locator("tbody tr")).to_have_count(1)
-        tab.get_by_label("Status").select_option("")
-        tab.get_by_label("Compare tree").check()
+        tab.locator("#only").select_option("")
+        tab.get_by_label("Compare tree", exact=True).check()
         tab.get_by_label("Compare knn-5").check()
-        tab.get_by_role("button", name="Compare 2").click()
-        playwright.expect(tab.locator("#detail")).to_contain_text("tree, knn-5")
-        assert tab.locator("#detail svg polyline.v").count() == 2
-        tab.keyboard.press("Escape")
+        tab.get_by_label("only compared").check()
+        assert tab.locator("#picture path.curve").count() == 2
+        assert sorted(tab.locator("#picture text.name title").all_text_contents()) == ["knn-5", "tree"]
+        tab.get_by_label("only compared").uncheck()
         # With the keyboard alone: open a learner, read its history, close it.
         tab.get_by_role("button", name="tree", exact=True).first.focus()
         tab.keyboard.press("Enter")

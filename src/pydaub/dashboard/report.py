@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -14,8 +14,6 @@ from pydaub.views.story import story
 from pydaub.views.summary import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydaub.runs.account import Account
 
 HIDDEN: Final = {"learners", "definitions", "data"}  # settings that mean nothing to a person
@@ -54,7 +52,7 @@ class Report:
         return page.replace("<meta charset", f"{meta}\n<meta charset", 1)
 
     def _repr_html_(self) -> str:
-        frame = f'style="width: 100%; height: {TALL}px; border: 0" sandbox="allow-scripts"'
+        frame = f'style="width: 100%; height: {TALL}px; border: 0" sandbox="allow-scripts allow-downloads"'
         return f'<iframe {frame} title="{escape(self.title)}" srcdoc="{escape(self.html)}"></iframe>'
 
     def _facts(self) -> dict[str, dict[str, str]]:
@@ -68,7 +66,20 @@ class Report:
 
 
 def _words(value: Any) -> str:  # noqa: ANN401  # a setting may be any JSON value
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    """Return a setting for people.
+
+    >>> _words({"name": "accuracy", "rows": 6000, "cross_validated": False})
+    'name accuracy, rows 6,000, cross validated no'
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{str(name).replace('_', ' ')} {_words(each)}" for name, each in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value)) or "none"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "none" if value is None else str(value)
 
 
 def _unscripted(content: Mapping[str, Any]) -> str:

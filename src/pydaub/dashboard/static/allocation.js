@@ -1,23 +1,22 @@
 // Rows allocated to each learner: Figure 2 of the paper, live.
 // Uses format.js, run.js, `compared` of ranking.js and `openDetail` of detail.js.
 
-const BARS_LEFT = 58; // room for the numbers
+const BARS_LEFT = 78; // room for the numbers
 
 function drawAllocation() {
   const learners = [...run.learners.values()].sort(
     (a, b) => compared(a.valid, b.valid, false) || compared(a.rows, b.rows, false),
   );
   const most = Math.max(1, ...learners.map(({ rows }) => rows));
-  const wide = Math.max(3, Math.min(60, 1060 / Math.max(1, learners.length)));
-  const named = wide >= 10;
+  const width = Math.max(300, byId("allocation").clientWidth);
+  const wide = Math.min(60, (width - BARS_LEFT - 60) / Math.max(1, learners.length));
+  const named = wide >= 14;
   const floor = named ? 130 : 140;
-  const width = Math.max(300, BARS_LEFT + 2 + wide * learners.length + (named ? 70 : 0));
   const chart = draw("svg", {
     viewBox: `0 0 ${width} ${named ? 250 : 150}`,
     role: "img",
     "aria-label": "Rows allocated to each learner; the column Rows of the table has the numbers",
   });
-  chart.style.width = `${width}px`;
   chart.append(...rowLines(most, floor, width), ...bars(learners, most, floor, wide));
   if (named) chart.append(...barNames(learners, floor, wide));
   explainBars(chart, learners, width, wide);
@@ -37,7 +36,7 @@ function rowLines(most, floor, width) {
 // One path for all bars with the same status: a thousand elements would be slow.
 function bars(learners, most, floor, wide) {
   const paths = new Map();
-  const across = Math.max(1.5, wide - 2).toFixed(1);
+  const across = Math.max(0.5, wide > 4 ? wide - 2 : wide * 0.8).toFixed(1);
   learners.forEach(({ rows, standing }, place) => {
     const tall = Math.max(0.5, ((floor - 10) * rows) / most).toFixed(1);
     const bar = `M${(BARS_LEFT + place * wide).toFixed(1)} ${floor}v-${tall}h${across}v${tall}z`;
@@ -49,7 +48,7 @@ function bars(learners, most, floor, wide) {
 function barNames(learners, floor, wide) {
   return learners.map(({ learner }, place) => {
     const middle = BARS_LEFT + place * wide + wide / 2 + 2;
-    return draw("text", { transform: `translate(${middle} ${floor + 6}) rotate(60)` }, shortened(learner, 20));
+    return draw("text", { transform: `translate(${middle} ${floor + 6}) rotate(60)` }, fitted(learner, 118));
   });
 }
 
@@ -66,7 +65,7 @@ function explainBars(chart, learners, width, wide) {
   };
   chart.onclick = (event) => {
     const found = under(event);
-    if (found) openDetail([found.learner]);
+    if (found) openDetail(found.learner);
   };
   chart.append(title);
 }

@@ -1,75 +1,86 @@
-// The dialog about one learner, or about several side by side.
-// Uses format.js, run.js, curves.js and `steer` of steering.js.
+// The dialog about one learner. Uses format.js, run.js, address.js, curves.js, and `steerButtons` of steering.js.
 
 const ONE_CHART =
   "Across: training rows, on a logarithmic scale. Solid: validation scores. Dotted: training scores." +
   " Dashed: the bound, up to all rows. Circles: corrected scores, where a drop from one size to the next is" +
   " averaged out. Squares: sizes that were evaluated ahead and not asked for yet.";
-const SEVERAL_CHART =
-  "Validation scores by training rows, on a logarithmic scale. A thin line leads from each name to the end of its" +
-  " curve.";
 
-const detail = { learners: [], drawn: "" };
+const detail = { learner: "", drawn: "" };
 
-function openDetail(names) {
-  Object.assign(detail, { learners: names, drawn: "" });
+function openDetail(name) {
+  Object.assign(detail, { learner: name, drawn: "" });
+  remember("open", name);
   byId("answer-here").textContent = "";
-  byId("detail-h").textContent = names.join(", ");
+  byId("detail-h").replaceChildren(make("bdi", name));
   drawDetail();
   if (!byId("detail").open) byId("detail").showModal();
 }
 
 function closeDetail() {
-  detail.learners = [];
+  detail.learner = "";
+  remember("open", "");
 }
 
 function drawDetail() {
-  const learners = detail.learners.map((name) => run.learners.get(name)).filter(Boolean);
-  const content = JSON.stringify([learners, innerWidth]);
-  if (!learners.length || content === detail.drawn) return; // do not replace a button that is about to be clicked
+  const learner = run.learners.get(detail.learner);
+  const content = JSON.stringify([learner, innerWidth]);
+  if (!learner || content === detail.drawn) return; // do not replace a button that is about to be clicked
   detail.drawn = content;
-  const width = Math.max(340, Math.min(800, innerWidth * 0.94 - 40));
-  const chart = largeChart(learners, width, Math.max(240, width * 0.41));
-  const parts = learners.length === 1 ? aboutOne(learners[0], chart) : aboutSeveral(chart);
+  const parts = aboutLearner(learner);
   keepFocus(byId("detail-body"), () => byId("detail-body").replaceChildren(...parts));
 }
 
-function aboutOne(learner, chart) {
+function aboutLearner(learner) {
+  const width = Math.max(300, Math.min(800, innerWidth * 0.94 - 40));
+  const chart = learner.points.length
+    ? [
+        learnerChart(learner, width, Math.max(240, width * 0.41), 11),
+        make("p", `${ONE_CHART} Up: ${run.header.score}.`, { class: "quiet" }),
+      ]
+    : [];
+  const spent = `${count(learner.rows)} rows and ${learner.time} in all`;
   return [
     make("p", standingWords(learner)),
-    make("p", `${capitalised(scoreWords(learner))}; ${count(learner.rows)} rows and ${learner.time} in all.`),
-    chart,
-    make("p", `${ONE_CHART} Up: ${run.header.score}.`, { class: "quiet" }),
-    actionButtons(learner),
+    ...(learner.parameters ? [make("p", `Parameters: ${learner.parameters}.`)] : []),
+    make("p", `${capitalised(scoreWords(learner))}; ${spent}.`),
+    steering(learner),
+    ...chart,
+    ...figureList(learner),
     ...pointTable(learner),
     ...historyOf(learner),
   ];
 }
 
-function aboutSeveral(chart) {
-  return [chart, make("p", `${SEVERAL_CHART} Up: ${run.header.score}.`, { class: "quiet" })];
+function steering(learner) {
+  const buttons = steerButtons(learner);
+  if (!buttons.length) return make("p", run.header.immovable, { class: "quiet immovable" });
+  return within(make("div", undefined, { class: "steer" }), ...buttons);
+}
+
+function figureList({ figures, weight }) {
+  const found = run.header.figures
+    .filter(({ key }) => key in figures)
+    .map(({ key, title }) => [title, number(figures[key])]);
+  if (weight !== null) found.push(["Weight in the ensemble", number(weight)]);
+  return found.length ? [within(make("dl", undefined, { class: "figures" }), ...termsAndWords(found))] : [];
 }
 
 function standingWords({ standing, remark }) {
   return `${marked(standing, capitalised(standing))}${remark ? `: ${remark}` : ""}`;
 }
 
-function actionButtons({ learner, actions, confirm }) {
-  const group = make("div", undefined, { class: "steer" });
-  for (const command of actions) {
-    const question = confirm[command];
-    const button = make("button", capitalised(command) + (question ? " …" : ""), { type: "button" });
-    button.onclick = () => steer(command, learner, question);
-    group.append(button);
-  }
-  return group;
-}
-
-function pointTable({ points, corrected }) {
-  const titles = ["Size", "Training", "Validation", "Corrected", "Time"];
+function pointTable({ points, corrected, peaks }) {
+  const titles = ["Size", "Training", "Validation", "Corrected", "Time", "Memory"];
   const head = within(make("tr"), ...titles.map((title) => make("th", title, { scope: "col" })));
   const lines = points.map(([size, train, valid, seconds], place) => {
-    const words = [count(size), number(train), number(valid), number(corrected[place]), duration(seconds)];
+    const words = [
+      count(size),
+      number(train),
+      number(valid),
+      number(corrected[place]),
+      duration(seconds),
+      megabytes(peaks[place]),
+    ];
     return within(make("tr"), ...words.map((text) => make("td", text)));
   });
   const table = within(make("table"), head, ...lines);

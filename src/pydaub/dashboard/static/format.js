@@ -41,7 +41,28 @@ const count = (value) => Math.round(value).toLocaleString("en");
 
 const capitalised = (word) => word[0].toUpperCase() + word.slice(1);
 
-const shortened = (name, length) => (name.length > length ? `${name.slice(0, length - 1)}…` : name);
+const megabytes = (value) => (value === null ? "" : `${count(value)} MB`);
+
+const pen = document.createElement("canvas").getContext("2d");
+
+// The text with its middle left out where it is wider than `room` pixels: names that a grid makes differ at their ends.
+function fitted(text, room, size = 11) {
+  pen.font = `${size}px system-ui, sans-serif`;
+  const width = (length) => pen.measureText(cut(text, length)).width;
+  if (width(text.length) <= room) return text;
+  let [fits, most] = [1, text.length];
+  while (most - fits > 1) {
+    const middle = (fits + most) >> 1;
+    if (width(middle) <= room) fits = middle;
+    else most = middle;
+  }
+  return cut(text, fits);
+}
+
+function cut(text, length) {
+  if (length >= text.length) return text;
+  return `${text.slice(0, Math.ceil(length / 2))}…${text.slice(text.length - Math.floor(length / 2))}`;
+}
 
 // The same words as `duration` in views/summary.py.
 function duration(seconds) {
@@ -76,14 +97,14 @@ function setText(element, text) {
 }
 
 function termsAndWords(pairs) {
-  return pairs.map(([term, words]) => within(make("div"), make("dt", term), make("dd", words)));
+  return pairs.map(([term, words]) => within(make("div"), make("dt", term), within(make("dd"), make("bdi", words))));
 }
 
 // A button in running text that opens the details of a learner.
 function link(text, open) {
-  const button = make("button", text, { type: "button", class: "link" });
+  const button = make("button", undefined, { type: "button", class: "link", title: text });
   button.onclick = open;
-  return button;
+  return within(button, make("bdi", text));
 }
 
 // Bring the children into this order without touching those that are in place: moving many elements is slow.

@@ -1,4 +1,4 @@
-// The header: state, facts, progress, and which buttons work. Uses format.js and run.js.
+// The header: state, verdict, progress, and which buttons work. Uses format.js, run.js and tab.js.
 
 // States of the connection, which the server cannot report.
 const CONNECTION = {
@@ -15,11 +15,14 @@ function drawHead() {
   byId("trouble").hidden = !header.trouble;
   drawButtons(header);
   drawFacts(header.facts);
-  if (!header.full_size) return;
-  const percent = (100 * header.largest) / header.full_size;
+  setText(byId("verdict"), header.verdict.line);
+  const { fraction } = header.verdict;
   const bar = document.querySelector(".progress");
+  bar.hidden = fraction === null;
+  const percent = 100 * (fraction ?? 0);
   bar.setAttribute("aria-valuenow", percent.toFixed(0));
   bar.firstElementChild.style.width = `${percent}%`;
+  drawTab();
 }
 
 function drawState(state, words) {
@@ -33,8 +36,13 @@ function drawLost(forGood) {
   drawState(state, CONNECTION[state]);
 }
 
-function drawButtons({ actions, confirm }) {
-  for (const command of ["pause", "stop", "add"]) byId(command).disabled = !actions[command] || busy;
+function drawButtons({ actions, confirm, immovable }) {
+  setText(byId("immovable"), immovable ?? "");
+  byId("immovable").hidden = !immovable;
+  for (const command of ["pause", "stop", "add"]) {
+    byId(command).disabled = !actions[command] || busy;
+    byId(command).title = busy ? "A command is on its way" : actions[command] ? "" : immovable;
+  }
   if (actions.command) setText(byId("pause"), capitalised(actions.command));
   setText(byId("stop"), confirm.stop ? "Stop …" : "Stop");
 }
@@ -44,7 +52,7 @@ function drawFacts(facts) {
   const terms = [...list.querySelectorAll("dt")].map((term) => term.textContent);
   if (String(terms) !== String(facts.map(([term]) => term))) list.replaceChildren(...termsAndWords(facts));
   facts.forEach(([, words], place) => {
-    if (words) setText(list.children[place].lastChild, words);
+    if (words) setText(list.children[place].lastChild.firstChild, words);
     list.children[place].classList.toggle("ticking", !words);
   });
   drawElapsed();
@@ -53,6 +61,7 @@ function drawFacts(facts) {
 // The one fact that comes without words, because it changes every second.
 function drawElapsed() {
   if (byId("state").dataset.state === "lost") return;
-  const words = document.querySelector("#facts .ticking dd");
+  drawLanes();
+  const words = document.querySelector("#facts .ticking bdi");
   if (words) setText(words, duration(elapsedNow()));
 }

@@ -38,7 +38,7 @@ function drawAudit() {
       list.append(
         within(
           make("li"),
-          link(name, () => openDetail([name])),
+          link(name, () => openDetail(name)),
           make("span", `: its curve ${what}`),
         ),
       );

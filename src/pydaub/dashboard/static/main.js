@@ -9,27 +9,29 @@ function take(news, whole) {
   if (whole) forgetDrawn();
   drawHead();
   outdated = true;
-  if (whole) drawAll();
+  if (!whole) return;
+  drawAll();
+  if (recalled("open") && !detail.learner && run.learners.has(recalled("open"))) openDetail(recalled("open"));
 }
 
 function forgetDrawn() {
   ranking.rows.clear();
   curves.cards.clear();
   log.newest = 0;
-  for (const name of ranking.picked) if (!run.learners.has(name)) ranking.picked.delete(name);
-  drawCompare();
 }
 
 function drawAll() {
   outdated = false;
-  updateRange();
   for (const name of changed) {
     if (ranking.rows.has(name)) fillRow(name);
     if (curves.cards.get(name)?.isConnected) fillCard(name);
     else curves.cards.delete(name); // made again when it is shown
   }
   changed.clear();
+  drawNow();
+  drawOverview();
   drawFilter();
+  drawColumnMenu(drawAll);
   drawTable();
   drawCards();
   drawDetail();
@@ -51,9 +53,16 @@ function listen() {
   byId("pause").onclick = () => steer(run.header.actions.command);
   byId("stop").onclick = () => steer("stop", null, run.header.confirm.stop);
   byId("add").onclick = addLearner;
-  byId("search").oninput = drawAll;
-  byId("only").onchange = drawAll;
-  byId("compare").onclick = () => openDetail([...ranking.picked]);
+  byId("notify").onclick = askToNotify;
+  byId("skip").onclick = (event) => {
+    event.preventDefault(); // the address is for what is remembered
+    byId("ranking").focus();
+  };
+  keep("search", "q", "input");
+  keep("only", "status", "change");
+  keep("where", "where", "change");
+  keep("way", "way", "change");
+  keep("than", "than", "input");
   byId("rows").onclick = () => {
     ranking.all = !ranking.all;
     drawTable();
@@ -62,6 +71,12 @@ function listen() {
     curves.all = !curves.all;
     drawCards();
   };
+  byId("each").ontoggle = drawCards;
+  byId("as-svg").onclick = () => savePicture("svg");
+  byId("as-png").onclick = () => savePicture("png");
+  listenToOverview();
+  roveRows(document.querySelector("#ranking table"));
+  rove(byId("cards"));
   byId("older").onclick = () => {
     log.all = true;
     log.newest = 0;
@@ -70,13 +85,39 @@ function listen() {
   byId("close").onclick = () => byId("detail").close();
   byId("detail").addEventListener("close", closeDetail);
   document.addEventListener("visibilitychange", drawOutdated);
+  addEventListener("resize", () => (outdated = true));
+  addEventListener("beforeprint", () => drawForPaper(true));
+  addEventListener("afterprint", () => drawForPaper(false));
   setInterval(drawOutdated, REDRAW_MILLISECONDS);
   setInterval(drawElapsed, 1000);
 }
 
+// A control whose value the address keeps.
+function keep(id, key, when) {
+  byId(id).addEventListener(when, () => {
+    remember(key, byId(id).value);
+    drawAll();
+  });
+}
+
+// On paper everything is shown, in the width of a page.
+function drawForPaper(printing) {
+  document.body.classList.toggle("paper", printing);
+  ranking.all = log.all = printing;
+  log.newest = 0;
+  drawAll();
+  drawBelow();
+}
+
+// What the address remembers.
+function recall() {
+  byId("search").value = recalled("q");
+  for (const name of recalledAll("pick")) ranking.picked.add(name);
+}
+
 // A report contains its story; otherwise the server sends it.
 function start() {
-  drawColumns();
+  recall();
   listen();
   const story = byId("story");
   if (!story) {

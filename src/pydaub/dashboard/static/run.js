@@ -1,7 +1,19 @@
 // What the server has sent about the run. Uses nothing from the other files.
 
 const run = {
-  header: { state: "waiting", words: "connecting …", facts: [], actions: {}, confirm: {}, sizes: [] },
+  header: {
+    state: "waiting",
+    words: "connecting …",
+    verdict: { line: "", title: "connecting", fraction: null },
+    facts: [],
+    actions: {},
+    confirm: {},
+    immovable: "",
+    sizes: [],
+    now: { lanes: [], words: "", next: "", best: [] },
+    focus: { leader: null, rivals: [], noise: null, score: null, top: null },
+    figures: [],
+  },
   learners: new Map(), // by name
   decisions: [],
   summary: [],

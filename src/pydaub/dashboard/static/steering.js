@@ -9,11 +9,12 @@ function ask(question) {
   return lastQuestion;
 }
 
-function openQuestion({ title, words, yes = "OK", field = null, careful = false }) {
+function openQuestion({ title, words, yes = "OK", field = null, careful = false, choice = true }) {
   const dialog = byId("ask");
   byId("ask-h").textContent = title;
   byId("ask-words").textContent = words;
   byId("ask-yes").textContent = yes;
+  byId("ask-no").hidden = !choice;
   byId("ask-field").replaceChildren(...(field ? [field] : []));
   return new Promise((resolve) => {
     const answer = (value) => {
@@ -29,16 +30,32 @@ function openQuestion({ title, words, yes = "OK", field = null, careful = false 
   });
 }
 
+// What can be done with a learner, as buttons.
+function steerButtons({ learner, actions, confirm }) {
+  return actions.map((command) => {
+    const question = confirm[command];
+    const words = capitalised(command) + (question ? " …" : "");
+    const button = make("button", words, { type: "button", "aria-label": `${words} ${learner}` });
+    button.onclick = () => steer(command, learner, question);
+    return button;
+  });
+}
+
 async function steer(command, learner = null, question = "") {
   const what = learner ? `${command} ${learner}` : command;
-  const yes = capitalised(command);
+  const yes = capitalised(what);
   if (question && !(await ask({ title: `${capitalised(what)}?`, words: question, yes, careful: true }))) return;
   setBusy(true);
   report("");
   const { obeyed, error } = await send(command, learner);
-  if (error) await ask({ title: "The command was refused", words: error });
+  if (error) await ask({ title: "The command was refused", words: error, choice: false });
   else if (obeyed) report(`Done: ${what}.`);
-  else await ask({ title: "No answer yet", words: "The run will carry out the command as soon as it can." });
+  else
+    await ask({
+      title: "No answer yet",
+      words: "The run will carry out the command as soon as it can.",
+      choice: false,
+    });
   setBusy(false);
 }
 
@@ -55,7 +72,7 @@ async function addLearner() {
   const found = await addable();
   if (!Array.isArray(found) || !found.length) {
     const words = found.error ?? "Every learner of the portfolio is in the run already.";
-    await ask({ title: "Nothing to add", words });
+    await ask({ title: "Nothing to add", words, choice: false });
     return;
   }
   const choice = make("select", undefined, { "aria-label": "Learner" });
