@@ -123,15 +123,21 @@ class Replay:
     result: Result
 
     @property
-    def iterations(self) -> int:
-        """Number of allocations, without those of DAUB's bootstrap.
-
-        This is how the paper counts: its 19 iterations on PARITY go with 156k rows, more than half of which belong to
-        the bootstrap of 41 learners.
-        """
+    def after_bootstrap(self) -> list[int]:
+        """Sizes of the allocations, without those of DAUB's bootstrap: what the paper counts (`counts.py`)."""
         daub = self.method.startswith("daub")
         least = self.curves.sizes[BOOTSTRAP - 1] if daub else 0
-        return sum(step.allocation.size > least for step in self.result.steps)
+        return [step.allocation.size for step in self.result.steps if step.allocation.size > least]
+
+    @property
+    def iterations(self) -> int:
+        """Number of allocations, without those of DAUB's bootstrap."""
+        return len(self.after_bootstrap)
+
+    @property
+    def rows_after_bootstrap(self) -> int:
+        """Rows allocated, without those of DAUB's bootstrap."""
+        return sum(self.after_bootstrap)
 
     @property
     def loss(self) -> float:

@@ -65,7 +65,7 @@ def _ours(one: Curves) -> list[str]:
         thousands(len(one.table.learners) * one.full_size),
         f"{one.full_seconds:,.0f}",
         str(daub.iterations),
-        thousands(daub.result.rows),
+        thousands(daub.rows_after_bootstrap),
         f"{daub.result.seconds:,.0f}",
         f"{daub.speed_up:.1f}x",
         percent(daub.loss),

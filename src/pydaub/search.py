@@ -100,7 +100,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         the learner and the size of the data, so that two searches with the same seed select the same. None stands for
         "measured".
     bound
-        With "daub" and "elimination": "slope" or "line", how scores are extended to all rows. None stands for "slope".
+        With "daub" and "elimination", how scores are extended to all rows: "slope", "line", "isotonic", "concave",
+        "spline", "hoeffding" or "bernstein". None stands for "slope".
     train_bound
         With "daub" and "elimination": whether the training score caps the bound. None stands for True.
     non_increasing_bound

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
-from pydaub import STRATEGIES, Allocation, DifferenceBound, InputError, Measurement, Schedule, SlopeBound
+from pydaub import STRATEGIES, Allocation, Daub, DifferenceBound, InputError, Measurement, Schedule, SlopeBound
 from pydaub.algorithm import theory
+from pydaub.algorithm.noisy import INTERVALS, ConfidenceBound
 
 RATIOS = ["1.1", "1.5", "2", "2.7", "3"]
 Exact = Callable[[Any], Any]
@@ -201,6 +206,35 @@ def test_lemma_1_and_theorem_1_for_any_valid_bound(data: st.DataObject) -> None:
         assert spent <= theory.theorem_1(world.r, world.problem.c[j], n_star)
 
 
+@given(st.data())
+def test_no_learner_below_the_largest_bound_at_N_gets_more_rows(data: st.DataObject) -> None:
+    """For any non-increasing bounds, valid or not."""
+    world = data.draw(worlds())
+    low = {j: data.draw(st.fractions(0, 1, max_denominator=50)) for j in world.problem.f}
+    u = {j: data.draw(valid_bound(lambda _n, level=level: level, world.N)) for j, level in low.items()}
+    trace = theory.daub_star(world.problem.f, world.schedule, lambda curve, _: u[curve.learner](curve.sizes[-1]))
+    most = theory.u_max(u.values(), world.N)
+    for j in world.past_bootstrap(trace):
+        assert u[j](trace.of(j)[-2]) >= most
+
+
+@given(worlds())
+def test_the_largest_bound_at_N_stops_a_learner_no_later_than_f_star(world: World) -> None:
+    """It is at least f*, so n* is the weaker form, as the paper says; below the minimum there is nothing."""
+    u = {j: world.bound(j) for j in world.problem.f}
+    assert theory.u_max(u.values(), world.N) >= world.problem.f_star
+    least = min(each(world.N) for each in u.values())
+    assert all(u[j](n) >= least for j in u for n in world.schedule.sizes)
+
+
+def test_the_largest_bound_at_N_stops_a_learner_and_the_smallest_does_not() -> None:
+    u: Any = {"a": lambda _n: Fraction(9, 10), "b": lambda n: Fraction(8, 10) if n < 50 else Fraction(1, 10)}
+    f: Any = {"a": FLAT, "b": FLAT}
+    trace = theory.daub_star(f, Schedule.geometric(200, 10, 2), lambda curve, _: u[curve.learner](curve.sizes[-1]))
+    assert theory.u_max(u.values(), 200) == Fraction(9, 10)
+    assert trace.of("b") == (10, 20, 40), "below 9/10 from the bootstrap on, though never below min u(N) = 1/10"
+
+
 @given(worlds())
 def test_lemma_2(world: World) -> None:
     """For every learner and every size n that was not capped, the sizes up to n cost at most r/(r-1) c(n)."""
@@ -276,6 +310,125 @@ def test_theorem_3_for_one_n(world: World) -> None:
     assert regret <= theory.theorem_3_regret(world.problem, world.schedule, world.r, world.s)
 
 
+@given(worlds())
+def test_when_the_selected_learner_is_sure_to_be_near_optimal(world: World) -> None:
+    if theory.is_near_optimal(world.problem, world.schedule, world.s):
+        assert not world.problem.is_suboptimal(world.daub_star().selected)
+
+
+def test_theorem_3_does_not_give_near_optimality_where_r_n_delta_exceeds_N() -> None:
+    """Everything that Theorem 3 demands holds, and DAUB* selects a learner that is (N, Delta)-suboptimal."""
+    N, Delta = 200, Fraction(1, 10)
+    slope = Fraction(101, 100_000)
+    f: Any = {"best": lambda _n: Fraction(803, 2000), "j": lambda n: Fraction(1, 5) + slope * min(n, 100)}
+    problem = theory.Problem(f, {"best": ROWS, "j": ROWS}, N, Delta)  # type: ignore[arg-type]
+    schedule = Schedule.geometric(N, 25, 2)
+    assert problem.is_suboptimal("j")
+    assert theory.is_well_behaved(f["j"], N)
+    assert f["j"](N) - f["j"](N - 1) <= Delta / N
+    assert 2 * theory.n_delta(f["j"], N, problem.delta) == 202 > N
+    assert not theory.is_near_optimal(problem, schedule)
+    assert theory.daub_star(f, schedule).selected == "j"
+
+
+def test_theorem_3_needs_a_best_learner_that_is_well_behaved() -> None:
+    """It demands well-behaved curves of the suboptimal learners alone; then the relative regret need not vanish."""
+    for N in (10**2, 10**3, 10**4):
+        f: Any = {"late": lambda n, N=N: Fraction(9 if n == N else 1, 10), "j": FLAT}
+        problem = theory.Problem(f, {"late": ROWS, "j": ROWS}, N, 0.1)
+        trace = theory.daub_star(f, Schedule.geometric(N, 10, "1.5"))
+        assert problem.is_suboptimal("j")
+        assert trace.selected == "j"
+        assert problem.conditions(trace.S, "j", d=4).relative_regret == Fraction(1, 2)
+
+
+def test_without_the_assumption_on_costs_the_regret_need_not_vanish() -> None:
+    """A suboptimal learner with cubic cost is ruled out after o(N) rows, which cost more than all rows of the best."""
+    f: Any = {
+        "good": lambda n: Fraction(9, 10) * (1 - Fraction(1, n)),
+        "bad": lambda n: Fraction(7, 10) * (1 - Fraction(1, n)),
+    }
+    relative = []
+    for N in (10**2, 10**3, 10**4, 10**5):
+        problem = theory.Problem(f, {"good": ROWS, "bad": lambda n: n**3}, N, 0.1)
+        trace = theory.daub_star(f, Schedule.geometric(N, 10, "1.5"))
+        assert trace.selected == "good"
+        relative.append(problem.conditions(trace.S, "good", d=4).relative_regret)
+    assert relative == sorted(relative)
+    assert relative[-1] > 10
+
+
+def test_dropping_in_rounds_is_not_optimal_in_allocation() -> None:
+    """The Remark: rounds compare with what others have now, DAUB* with what the best may still reach."""
+    N = 1000
+    f: Any = {"best": lambda n: Fraction(n, N), "j": FLAT}
+    schedule = Schedule.geometric(N, 10, 2)
+    n_star = theory.n_star(theory.difference_bound(f["j"], N), 1, N)
+    assert n_star == 2
+    assert theory.daub_star(f, schedule).of("j") == (10, 20, 40), "its bootstrap"
+    rounds = STRATEGIES["elimination"](list(f), schedule, train_bound=False)
+    given_to_j = []
+    while (allocation := rounds.ask()) is not None:
+        if allocation.learner == "j":
+            given_to_j.append(allocation.size)
+        rounds.tell(allocation, Measurement(1.0, f[allocation.learner](allocation.size), 0.0))
+    assert given_to_j == [10, 20, 40, 80, 160, 320, 640], "until the best one has overtaken it"
+
+
+# Noisy scores (docs/theory.md)
+
+
+@given(worlds(), st.data())
+def test_theorem_2_for_noisy_scores(world: World, data: st.DataObject) -> None:
+    """Whatever noise there is within the intervals: bounds are valid, and suboptimal learners are suspended."""
+    N, f, sizes = world.N, world.problem.f, world.schedule.sizes
+    rows = 10 ** data.draw(st.integers(4, 10))
+    bound = ConfidenceBound(rows, looks=len(f) * len(sizes), train_cap=False)
+    radius = bound.radius(0.5)
+    noise = st.floats(-0.999, 0.999)
+    scores = {(j, n): float(f[j](n)) + radius * data.draw(noise) for j in f for n in sizes}
+    strategy = Daub(list(f), world.schedule, bound)
+    S: dict[str, list[int]] = {j: [] for j in f}
+    while (allocation := strategy.ask()) is not None:
+        j, n = allocation.learner, allocation.size
+        strategy.tell(allocation, Measurement(1.0, scores[j, n], 0.0))
+        S[j].append(n)
+        assert bound(strategy.curve(j), N) >= min(float(f[j](N)), 1.0) - 1e-12
+    for j in f:
+        if world.problem.is_suboptimal(j):
+            assert not any(
+                theory.noisy_suspension(f[j], pair, world.problem, radius)
+                for pair in pairwise(S[j][:-1])
+                if len(S[j]) > 3 or pair[1] > sizes[2]
+            )
+
+
+def test_noisy_scores_on_many_rows_suspend_a_suboptimal_learner() -> None:
+    """The theorem is not empty: with a million validation rows, this learner stops at 250 of 2,000 rows."""
+    f: Any = {"good": lambda _n: Fraction(9, 10), "bad": lambda n: Fraction(3, 10) + Fraction(min(n, 100), 1000)}
+    problem = theory.Problem(f, {"good": ROWS, "bad": ROWS}, 2000, 0.4)
+    schedule = Schedule((20, 50, 120, 250, 500, 1000, 2000))
+    bound = ConfidenceBound(10**6, looks=14, train_cap=False)
+    assert [
+        theory.noisy_suspension(f["bad"], pair, problem, bound.radius(0.5)) for pair in pairwise(schedule.sizes)
+    ] == [False, False, True, True, True, True]
+    trace = theory.daub_star(f, schedule, bound)
+    assert trace.selected == "good"
+    assert trace.of("bad") == (20, 50, 120, 250), "no later than the theorem says"
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("rows", [2, 20, 300, 5000])
+def test_an_interval_misses_no_more_often_than_it_says(interval: str, rows: int) -> None:
+    """Exactly, by the binomial distribution, for one score of ten."""
+    bound = ConfidenceBound(rows, looks=10, interval=interval)
+    correct = np.arange(rows + 1)
+    radius = np.array([bound.radius(float(score)) for score in correct / rows])
+    for share in (0.0, 0.001, 0.02, 0.3, 0.5, 0.77, 0.99, 1.0):
+        missed = binom.pmf(correct, rows, share)[np.abs(correct / rows - share) > radius].sum()
+        assert missed <= (1 - bound.confidence) / 10
+
+
 def test_theorem_3_as_n_grows() -> None:
     """The regret relative to the cost of the selected learner, and of all learners, tends to zero."""
     f: Any = {
@@ -340,6 +493,16 @@ def pairs(draw: st.DrawFn) -> tuple[int, Any, int, theory.Pair]:
     largest = Fraction(1, n_delta * (n_delta - 1)) * N / 6
     delta: Any = min(Fraction(1, 2), largest) / draw(st.integers(1, 20))
     return N, delta, n_delta, theory.adversarial_pair(N, delta, n_delta)
+
+
+@pytest.mark.parametrize(("N", "c", "fits"), [(100, 50, True), (100, 30, False), (1000, 30, False), (1000, 500, True)])
+def test_the_papers_own_curve_leaves_room_only_if_n_delta_is_large(N: int, c: int, *, fits: bool) -> None:
+    """1 - c Delta / n, altered as in the proof, stays below 1 exactly if n^Delta = sqrt(c N) is at least gamma N."""
+    Delta = 1 / c
+    n_delta = math.sqrt(c * N)
+    start, slope = theory.GAMMA * n_delta, Delta / (theory.GAMMA**2 * N)
+    altered = 1 - c * Delta / start + (n_delta - start) * slope + (N - n_delta) * Delta / N
+    assert (altered <= 1) == (n_delta >= theory.GAMMA * N) == fits
 
 
 @given(pairs())

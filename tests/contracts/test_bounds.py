@@ -1,4 +1,4 @@
-"""The laws of `UpperBound`, checked for every bound class in `bounds.py` on random curves."""
+"""The laws of `UpperBound`, checked for every bound class in `bounds.py` and `noisy.py` on random curves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydaub import Curve, DifferenceBound, Measurement, NonIncreasing, SlopeBound, UpperBound
-from pydaub.algorithm import bounds
+from pydaub.algorithm import bounds, noisy
+from pydaub.algorithm.noisy import ConfidenceBound, FittedBound
 
 FULL_SIZE = 1000
 Points = tuple[tuple[int, Any], ...]
@@ -50,15 +51,36 @@ def non_increasing(points: Points) -> list[UpperBound]:
     return [*(NonIncreasing(bound) for bound in slopes(points)), *(NonIncreasing(b, 2) for b in differences(points))]
 
 
+def fitted(_: Points) -> list[UpperBound]:
+    return [FittedBound("isotonic"), FittedBound("concave"), FittedBound("concave", train_cap=False)]
+
+
+def splines(_: Points) -> list[UpperBound]:
+    return [FittedBound("spline"), FittedBound("spline", train_cap=False)]
+
+
+def confident(_: Points) -> list[UpperBound]:
+    return [ConfidenceBound(10**6, 52 * 11), ConfidenceBound(10**6, 52 * 11, "bernstein", 0.9, train_cap=False)]
+
+
 # How to make the bounds of each class for a curve with these points. A new class needs a line here.
-MAKERS: dict[type, Callable[[Points], list[UpperBound]]] = {
-    SlopeBound: slopes,
-    DifferenceBound: differences,
-    NonIncreasing: non_increasing,
+Make = Callable[[Points], list[UpperBound]]
+MAKERS: dict[type, list[Make]] = {
+    SlopeBound: [slopes],
+    DifferenceBound: [differences],
+    NonIncreasing: [non_increasing],
+    FittedBound: [fitted, splines],
+    ConfidenceBound: [confident],
 }
 
-every_bound = pytest.mark.parametrize("make", MAKERS.values(), ids=[kind.__name__ for kind in MAKERS])
-Make = Callable[[Points], list[UpperBound]]
+
+def over(*makers: Make) -> Any:
+    return pytest.mark.parametrize("make", makers, ids=[make.__name__ for make in makers])
+
+
+every_bound = over(*(make for makers in MAKERS.values() for make in makers))
+every_valid_bound = over(slopes, differences, non_increasing, fitted)  # on exact scores, and tight at the full size
+every_line = over(slopes, differences, non_increasing, fitted, splines)
 
 sizes = st.lists(st.integers(2, FULL_SIZE - 1), min_size=2, max_size=6, unique=True).map(sorted)
 scores = st.fractions(min_value=0, max_value=1, max_denominator=16)
@@ -93,8 +115,9 @@ def has_train_cap(bound: Any) -> bool:
 def test_every_bound_class_in_the_module_is_checked_here() -> None:
     found = {
         kind
-        for kind in vars(bounds).values()
-        if inspect.isclass(kind) and kind.__module__ == bounds.__name__ and "__call__" in vars(kind)
+        for module in (bounds, noisy)
+        for kind in vars(module).values()
+        if inspect.isclass(kind) and kind.__module__ == module.__name__ and "__call__" in vars(kind)
     }
     assert found - {UpperBound} == set(MAKERS)
 
@@ -129,17 +152,22 @@ def test_two_points_are_enough_for_a_finite_bound(make: Make, points: Points) ->
 
 @every_bound
 @given(points=random_points(), last=scores)
-def test_at_the_full_size_no_bound_exceeds_the_last_corrected_score(make: Make, points: Points, last: Fraction) -> None:
+def test_at_the_full_size_no_line_is_left_to_extend(make: Make, points: Points, last: Fraction) -> None:
     whole = (*points, (FULL_SIZE, last))
     curve = curve_of(whole)
     for bound in make(whole):
-        if isinstance(bound, NonIncreasing):  # an earlier bound may have been lower
+        if isinstance(bound, ConfidenceBound):
+            assert bound(curve, FULL_SIZE) <= min(1, last + bound.radius(float(last)))
+        elif isinstance(bound, FittedBound):
+            measured = [score for _, score in whole]
+            assert min(measured) <= bound(curve, FULL_SIZE) <= max(measured)
+        elif isinstance(bound, NonIncreasing):  # an earlier bound may have been lower
             assert bound(curve, FULL_SIZE) <= curve.valid[-1]
         else:
             assert bound(curve, FULL_SIZE) == curve.valid[-1]
 
 
-@every_bound
+@every_valid_bound
 @given(points=concave_points())
 def test_on_a_well_behaved_curve_the_bound_is_valid_and_reaches_the_score_at_the_full_size(
     make: Make, points: Points
@@ -160,7 +188,7 @@ def test_the_training_score_caps_a_bound_that_says_so(make: Make, points: Points
         assert bound(capped, FULL_SIZE) == min(bound(uncapped, FULL_SIZE), limit)
 
 
-@every_bound
+@every_line
 @given(places=sizes, start=scores, slope=scores)
 def test_a_straight_line_is_extrapolated_exactly(
     make: Make, places: list[int], start: Fraction, slope: Fraction
@@ -170,7 +198,7 @@ def test_a_straight_line_is_extrapolated_exactly(
         assert bound(curve_of(points), FULL_SIZE) == start + slope * FULL_SIZE
 
 
-@every_bound
+@every_line
 @given(places=sizes, score=st.floats(-1e6, 1e6))
 def test_a_plateau_stays_where_it_is_in_floating_point_too(make: Make, places: list[int], score: float) -> None:
     """Exactly, so that ties stay ties."""
@@ -198,3 +226,7 @@ def test_the_names_of_bounds_in_settings_are_stable() -> None:
     )
     assert bounds.described(DifferenceBound({}, 7)) == "DifferenceBound(accuracy={}, step=7, train_cap=True)"
     assert bounds.described(curve_of) == f"{__name__}.curve_of", "a function by its name"  # type: ignore[arg-type]
+    assert bounds.described(FittedBound()) == "FittedBound(fit='concave', train_cap=True)"
+    assert bounds.described(ConfidenceBound(100, 9)) == (
+        "ConfidenceBound(rows=100, looks=9, interval='hoeffding', confidence=0.95, train_cap=True)"
+    )

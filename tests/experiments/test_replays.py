@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from itertools import combinations_with_replacement
 from pathlib import Path
 from runpy import run_path
 
 import accuracy
 import assumptions
+import counts
 import paper
 import pytest
 import results
@@ -73,10 +75,30 @@ def test_curves_up_to_a_size_are_those_of_a_shorter_table(points: list[list[floa
         assert cut.replayed(method).result == short.replayed(method).result
 
 
+def test_the_rows_that_a_number_of_iterations_can_take() -> None:
+    """By trying everything: one learner goes to the end, each of 40 others has had some of the sizes before."""
+    sizes = (1, 2, 3, 4, 6, 9, 13)
+    for others in range(9):
+        depths = [
+            chosen
+            for chosen in combinations_with_replacement(range(4), others)  # how far each of the others came
+            if sum(chosen) == others
+        ]
+        rows = [sum((4, 6, 9, 13)) + sum(sum((4, 6, 9)[:depth]) for depth in chosen) for chosen in depths]
+        assert counts.least_and_most(4 + others, sizes) == (min(rows), max(rows))
+
+
+def test_seven_of_the_papers_allocations_leave_no_room_for_the_bootstrap() -> None:
+    lines = [line.split(" | ") for line in counts.counts().splitlines()[2:]]
+    assert [line[4] for line in lines].count("no") == 1
+    assert [line[6].rstrip(" |") for line in lines].count("no") == 7
+
+
 def test_iterations_are_counted_after_the_bootstrap() -> None:
     one = made({"good": [0.7, 0.8, 0.85, 0.9, 0.92], "bad": [0.5, 0.5, 0.5, 0.5, 0.5]})
     daub = one.replayed("daub")
     assert daub.iterations == 2  # 2,500 and 4,000 rows for "good"
+    assert daub.rows_after_bootstrap == 6500
     assert len(daub.result.steps) == 8
 
 

@@ -192,7 +192,11 @@ def one_sided_difference(accuracy: Callable[[int], float], size: int, step: int)
 
 
 def _projected(curve: Curve, remaining: int, slope: float, *, train_cap: bool) -> float:
-    line = curve.valid[-1] + remaining * slope if remaining else curve.valid[-1]
+    return capped(curve.valid[-1] + remaining * slope if remaining else curve.valid[-1], curve, train_cap=train_cap)
+
+
+def capped(line: float, curve: Curve, *, train_cap: bool) -> float:
+    """Return the smaller of a line's value at the full size and the last training score, if that caps it."""
     if not train_cap:
         return line
     train_score = curve.measurements[-1].train_score

@@ -127,6 +127,15 @@ def n_star(u: Bound, f_star: float, N: int) -> int:
     return N if u(N) >= f_star else next(n for n in range(1, N + 1) if u(n) < f_star)
 
 
+def u_max(u: Iterable[Bound], N: int) -> float:
+    """Return the largest u_i(N): once a bound u_j(n) is below it, DAUB* gives C_j no more rows.
+
+    The paper calls it u^min(N) and takes the minimum, with which the statement is empty.
+    """
+    from_one(N, "N")
+    return max(each(N) for each in u)
+
+
 def is_well_behaved(f: Accuracy, N: int) -> bool:
     """Return whether f lies in [0, 1], never falls, and has diminishing returns (Definition 6)."""
     from_one(N, "N")
@@ -238,6 +247,32 @@ def theorem_3_regret(problem: Problem, schedule: Schedule, r: Ratio, s: int = 1)
             reach = theorem_2(r, c, n_delta(problem.f[j], problem.N, problem.delta, s))
             total += max(reach, sum(c(n) for n in schedule.sizes[:3]))
     return total
+
+
+def is_near_optimal(problem: Problem, schedule: Schedule, s: int = 1) -> bool:
+    """Return whether DAUB* is sure to select an (N, Delta)-optimal learner.
+
+    That is so if every (N, Delta)-suboptimal learner has n^Delta at most the size before N, and if these learners and
+    the best one are well-behaved.
+    """
+    before = (0, *schedule.sizes)[-2]
+    best = max(problem.f, key=lambda j: problem.f[j](problem.N))
+    suboptimal = [j for j in problem.f if problem.is_suboptimal(j)]
+    return all(is_well_behaved(problem.f[j], problem.N) for j in (best, *suboptimal)) and all(
+        n_delta(problem.f[j], problem.N, problem.delta, s) <= before for j in suboptimal
+    )
+
+
+def noisy_suspension(f: Accuracy, sizes: tuple[int, int], problem: Problem, radius: float) -> bool:
+    """Return whether a suboptimal learner surely gets no more rows after the second of two consecutive sizes.
+
+    This is the condition of Theorem 2 for noisy scores, in docs/theory.md. Every score is within `radius` of f. Then it
+    is enough that a row gains at most half of Delta / N from the first size to the second, and that the noise moves the
+    bound by less than Delta / 2.
+    """
+    before, n = sizes
+    flat = (f(n) - f(before)) * 2 * problem.N <= problem.delta * (n - before)
+    return flat and radius * (2 + 4 * (problem.N - n) / (n - before)) * 2 < problem.delta
 
 
 def proposition_1(g: Accuracy, n: int) -> float:

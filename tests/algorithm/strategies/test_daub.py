@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import random
 from fractions import Fraction
@@ -18,11 +19,13 @@ from pydaub import (
     Measurement,
     NonIncreasing,
     Schedule,
+    Scores,
     SlopeBound,
     Table,
     TableEngine,
     run,
 )
+from pydaub.algorithm.strategies.bounded import NAMES
 from tables import random_schedule, random_table
 
 CHUNKS = 20
@@ -119,10 +122,32 @@ def test_a_bound_that_gives_no_number_is_refused_and_loses_nothing() -> None:
     assert strategy.ask() == Allocation("a", 80)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", [Daub, Elimination])
+def test_every_bound_by_name_survives_its_settings(kind: Any, name: str) -> None:
+    """Also where the bound depends on the number of validation rows."""
+    made = kind(["a", "b"], Schedule((10, 20, 40, 80)), name, train_bound=False, scores=Scores(rows=500))
+    again = kind.from_settings(json.loads(json.dumps(made.settings)))
+    assert again.settings == made.settings
+    assert made.settings["bound"] == name
+
+
+def test_confidence_bounds_need_accuracy_on_known_rows() -> None:
+    for scores, message in (
+        (Scores("f1", 500), "`bound` hoeffding must go with accuracy on validation rows, got f1"),
+        (Scores("accuracy", 500, cross_validated=True), "must go with accuracy on validation rows"),
+        (Scores("accuracy"), "`bound` hoeffding must know the number of validation rows"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Daub(["a"], Schedule((10, 20)), "hoeffding", scores=scores)
+
+
 def test_a_bound_must_be_callable() -> None:
     nonsense: Any = "paper"
     for kind in (Daub, Elimination):
-        with pytest.raises(InputError, match=r"`bound` must be one of slope, line, or a callable, got 'paper'"):
+        with pytest.raises(
+            InputError, match=r"`bound` must be one of slope, line, isotonic, .*, or a callable, got 'paper'"
+        ):
             kind(["a"], Schedule.geometric(10_000), bound=nonsense)
     with pytest.raises(InputError, match=r"`bound` must be called with"):
         NonIncreasing(nonsense)

@@ -77,10 +77,9 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
         if name not in (those := strategies_with(key)):
             raise InputError(f"`{key}` must go with the strategy {' or '.join(those) or 'that has it'}, got {name!r}.")
     kind = STRATEGIES[name]
-    known: dict[str, Any] = {}
-    if kind.needs_scores:
-        known = {"scores": scores or Scores(), "growths": growths, "members": members, "spaces": spaces}
-        known["families"] = families
+    known: dict[str, Any] = {"scores": scores or Scores()} if kind.needs_scores else {}
+    if kind.weighs_costs:
+        known |= {"growths": growths, "members": members, "spaces": spaces, "families": families}
     elif spaces:
         raise InputError(f"Spaces of learners must go with the strategy {DEFAULT}, got {name!r}.")
     return kind(learners, schedule, **given, **known)

@@ -7,15 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.schedule import Schedule
 from pydaub.errors import AllLearnersFailed, InputError, ProtocolError
-from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, score_text
+from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+UNKNOWN_SCORES: Final = Scores()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Strategy(ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     sure: ClassVar[bool] = True  # whether a bound holds for every curve that does not get steeper
     needs_scores: ClassVar[bool] = False  # whether the constructor takes `scores`
+    weighs_costs: ClassVar[bool] = False  # whether it takes `growths`, `members`, `spaces` and `families`
     needs_train_scores: ClassVar[bool] = False
     score_rows: ClassVar[str] = "all"  # validation rows for learners that do not have all training rows, as in `Task`
 
@@ -211,6 +214,8 @@ class Strategy(ABC):
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
         """Return a new strategy with these settings."""
         given = {parameter.name: settings[parameter.name] for parameter in cls.parameters}
+        if cls.needs_scores and "scores" in settings:
+            given["scores"] = Scores.from_json(settings["scores"])
         return cls(settings["learners"], Schedule(tuple(settings["sizes"])), **given)
 
     def __repr__(self) -> str:

@@ -6,20 +6,25 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.bounds import NonIncreasing, SlopeBound, check_bound, described
-from pydaub.algorithm.strategies.base import Parameter
+from pydaub.algorithm.noisy import FITS, INTERVALS, ConfidenceBound, FittedBound
+from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from pydaub.algorithm.bounds import UpperBound
+    from pydaub.records import Scores
 
 POINTS: Final = {"slope": 3, "line": 2}  # how many of the last points give the slope
+NAMES: Final = (*POINTS, *FITS, *INTERVALS)
+SHARES: Final = ("accuracy", "score")  # scores that are the share of correct predictions; "score" is the default one
 BOUND: Final = Parameter(
     "bound",
     str,
     "slope",
     "How scores are extended to all rows: `slope` is the paper's least-squares line over the last three points, `line`"
-    " goes through the last two.",
-    tuple(POINTS),
+    " goes through the last two; `isotonic`, `concave` and `spline` are lines that extend a fit to the whole curve;"
+    " `hoeffding` and `bernstein` are confidence bounds.",
+    NAMES,
 )
 TRAIN_BOUND: Final = Parameter(
     "train_bound", bool, default=True, help="Cap bounds by the training score, as the paper does."
@@ -30,8 +35,25 @@ NON_INCREASING_BOUND: Final = Parameter(
 BOUND_PARAMETERS: Final = (BOUND, TRAIN_BOUND, NON_INCREASING_BOUND)
 
 
-def make_bound(bound: str | UpperBound, *, train_bound: bool, non_increasing_bound: bool) -> UpperBound:
-    """Return the bound that the parameters describe; a callable is used as it is."""
+def make_bound(
+    bound: str | UpperBound,
+    *,
+    train_bound: bool,
+    non_increasing_bound: bool,
+    scores: Scores = UNKNOWN_SCORES,
+    looks: int = 1,
+) -> UpperBound:
+    """Return the bound that the parameters describe; a callable is used as it is.
+
+    Parameters
+    ----------
+    bound, train_bound, non_increasing_bound
+        As for `Daub`.
+    scores
+        What the scores are. Confidence bounds need the number of validation rows.
+    looks
+        Number of learners times sizes, for confidence bounds.
+    """
     for name, value in (("train_bound", train_bound), ("non_increasing_bound", non_increasing_bound)):
         if not isinstance(value, bool):
             raise InputError(f"`{name}` must be True or False, got {value!r}.")
@@ -40,15 +62,33 @@ def make_bound(bound: str | UpperBound, *, train_bound: bool, non_increasing_bou
         if not train_bound or non_increasing_bound:
             raise InputError("`train_bound` and `non_increasing_bound` must go with a bound by name, got a callable.")
         return bound
-    if bound not in POINTS:
-        raise InputError(f"`bound` must be one of {', '.join(POINTS)}, or a callable, got {bound!r}.")
-    slope = SlopeBound(points=POINTS[bound], train_cap=train_bound)
-    return NonIncreasing(slope) if non_increasing_bound else slope
+    named: UpperBound
+    if bound in POINTS:
+        named = SlopeBound(points=POINTS[bound], train_cap=train_bound)
+    elif bound in FITS:
+        named = FittedBound(bound, train_cap=train_bound)
+    elif bound in INTERVALS:
+        if scores.name not in SHARES or not scores.proportion or scores.cross_validated:
+            raise InputError(f"`bound` {bound} must go with accuracy on validation rows, got {scores.name}.")
+        if scores.rows is None:
+            raise InputError(f"`bound` {bound} must know the number of validation rows, which these scores do not say.")
+        named = ConfidenceBound(scores.rows, looks, bound, train_cap=train_bound)
+    else:
+        raise InputError(f"`bound` must be one of {', '.join(NAMES)}, or a callable, got {bound!r}.")
+    return NonIncreasing(named) if non_increasing_bound else named
 
 
-def bound_settings(bound: UpperBound) -> dict[str, Any]:
-    """Return the parameters that describe a bound; one of the user's own is described by its name."""
-    for name, train_bound, non_increasing_bound in product(POINTS, (True, False), (False, True)):
+def bound_settings(bound: UpperBound, scores: Scores) -> dict[str, Any]:
+    """Return the parameters that describe a bound; one of the user's own is described by its name.
+
+    The scores belong to them where the bound depends on the scores.
+    """
+    inner = bound.bound if isinstance(bound, NonIncreasing) else bound
+    if isinstance(inner, ConfidenceBound) and inner.rows == scores.rows:
+        capped, falling = inner.train_cap, bound is not inner
+        settings = {"bound": inner.interval, "train_bound": capped, "non_increasing_bound": falling}
+        return {**settings, "scores": scores.to_json()}
+    for name, train_bound, non_increasing_bound in product((*POINTS, *FITS), (True, False), (False, True)):
         settings = {"bound": name, "train_bound": train_bound, "non_increasing_bound": non_increasing_bound}
         if make_bound(**settings) == bound:  # type: ignore[arg-type]  # by name
             return settings

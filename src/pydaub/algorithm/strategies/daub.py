@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.bounds import UpperBound, value
+from pydaub.algorithm.strategies.base import UNKNOWN_SCORES
 from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.steerable import Steerable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pydaub.algorithm.schedule import Schedule
+    from pydaub.records import Scores
 
 BOOTSTRAP: Final = 3  # Alg. 1: b, b r and b r^2
 
@@ -37,17 +39,21 @@ class Daub(Steerable):
     schedule
         Sizes that may be allocated.
     bound
-        "slope" (the paper's), "line", or any callable `(curve, full_size) -> float`.
+        "slope" (the paper's), "line", "isotonic", "concave", "spline", "hoeffding" or "bernstein", or any callable
+        `(curve, full_size) -> float`.
     train_bound
         Whether the training score caps the bound. False is the paper's variant "no f^T".
     non_increasing_bound
         Whether a learner's bound may never rise.
+    scores
+        What the scores are. The bounds "hoeffding" and "bernstein" need the number of validation rows.
     """
 
     parameters = BOUND_PARAMETERS
+    needs_scores = True
     needs_train_scores = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # its parameters
         self,
         learners: Iterable[str],
         schedule: Schedule,
@@ -55,9 +61,17 @@ class Daub(Steerable):
         *,
         train_bound: bool = True,
         non_increasing_bound: bool = False,
+        scores: Scores = UNKNOWN_SCORES,
     ) -> None:
         super().__init__(learners, schedule)
-        self._bound = make_bound(bound, train_bound=train_bound, non_increasing_bound=non_increasing_bound)
+        self._scores = scores
+        self._bound = make_bound(
+            bound,
+            train_bound=train_bound,
+            non_increasing_bound=non_increasing_bound,
+            scores=scores,
+            looks=len(self.learners) * len(self.schedule.sizes),
+        )
         self._bootstrap = self.schedule.sizes[:BOOTSTRAP]
         self._bootstrapping = Ranking()  # learners that have not had these sizes yet, in their order
         for position in range(len(self.learners)):
@@ -98,7 +112,7 @@ class Daub(Steerable):
     @property
     def settings(self) -> dict[str, Any]:
         """Plain JSON values; two strategies with the same settings ask the same."""
-        return {**super().settings, **bound_settings(self._bound)}
+        return {**super().settings, **bound_settings(self._bound, self._scores)}
 
     def _choose(self) -> Allocation | None:
         if first := self._bootstrapping.first:

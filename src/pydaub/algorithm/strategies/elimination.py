@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pydaub.algorithm.bounds import value
+from pydaub.algorithm.strategies.base import UNKNOWN_SCORES
 from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
 from pydaub.algorithm.strategies.daub import BOOTSTRAP
 from pydaub.algorithm.strategies.rounds import Rounds
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pydaub.algorithm.curve import Curve
     from pydaub.algorithm.schedule import Schedule
     from pydaub.algorithm.strategies.ranking import Ranking
+    from pydaub.records import Scores
 
 
 class Elimination(Rounds):
@@ -27,14 +29,15 @@ class Elimination(Rounds):
 
     Parameters
     ----------
-    learners, schedule, bound, train_bound, non_increasing_bound
+    learners, schedule, bound, train_bound, non_increasing_bound, scores
         As for `Daub`.
     """
 
     parameters = BOUND_PARAMETERS
+    needs_scores = True
     needs_train_scores = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # its parameters
         self,
         learners: Iterable[str],
         schedule: Schedule,
@@ -42,15 +45,23 @@ class Elimination(Rounds):
         *,
         train_bound: bool = True,
         non_increasing_bound: bool = False,
+        scores: Scores = UNKNOWN_SCORES,
     ) -> None:
         super().__init__(learners, schedule)
-        self._bound = make_bound(bound, train_bound=train_bound, non_increasing_bound=non_increasing_bound)
+        self._scores = scores
+        self._bound = make_bound(
+            bound,
+            train_bound=train_bound,
+            non_increasing_bound=non_increasing_bound,
+            scores=scores,
+            looks=len(self.learners) * len(self.schedule.sizes),
+        )
         self._lead = -math.inf  # the best f_i(n) of this round
 
     @property
     def settings(self) -> dict[str, Any]:
         """Plain JSON values; two strategies with the same settings ask the same."""
-        return {**super().settings, **bound_settings(self._bound)}
+        return {**super().settings, **bound_settings(self._bound, self._scores)}
 
     def _key(self, curve: Curve) -> float:
         score, key = curve.valid[-1], math.inf

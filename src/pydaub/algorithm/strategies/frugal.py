@@ -21,7 +21,7 @@ from pydaub.algorithm.outlook import (
     relative_gain,
 )
 from pydaub.algorithm.schedule import Schedule
-from pydaub.algorithm.strategies.base import Parameter
+from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
 from pydaub.algorithm.strategies.drawing import RECENT, expected_gain
 from pydaub.algorithm.strategies.groups import Groups
 from pydaub.algorithm.strategies.ranking import Ranking
@@ -56,7 +56,6 @@ JUMP: Final = 8  # after an eighth of the rows come all of them
 NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
 HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
-UNKNOWN_SCORES: Final = Scores()
 
 
 class Frugal(Steerable):
@@ -115,6 +114,7 @@ class Frugal(Steerable):
     parameters = (DELTA, HEDGE, COSTS)
     sure = False
     needs_scores = True
+    weighs_costs = True
     score_rows = "few"
 
     def __init__(  # noqa: PLR0913, PLR0917  # the parameters of the strategy

@@ -1,0 +1,94 @@
+"""DAUB with every bound on every measured table: how often the bounds are valid, what they cost, and what they lose.
+
+    python experiments/bounds.py [--measured FOLDER]
+
+A bound is valid if it is at least the score at N; each point from the third on gives one. All bounds are without the
+cap by the training score unless the name says so.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean, geometric_mean
+from typing import TYPE_CHECKING, Final
+
+from assumptions import BEST
+from command import shown
+from replays import BOOTSTRAP, Curves, Replay, grouped, largest, markdown, percent, thousands
+
+from pydaub import Daub, Schedule, Scores, TableEngine, run
+from pydaub.algorithm.strategies.bounded import NAMES, make_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KINDS: Final = tuple((name, cap) for name in NAMES for cap in (False, True))
+
+
+def replayed(one: Curves, name: str, *, cap: bool) -> Replay:
+    """Replay DAUB with a bound on a measured table."""
+    scores = Scores(rows=one.about["valid_rows"])
+    strategy = Daub(one.table.learners, Schedule(one.sizes), name, train_bound=cap, scores=scores)
+    return Replay(one, f"daub, {name}", run(strategy, TableEngine(one.table)))
+
+
+def bounds(tables: Iterable[Curves]) -> str:
+    """Return a line for each bound, over all tables; each data set counts once."""
+    groups = grouped(tables)
+    rows = []
+    for name, cap in KINDS:
+        replays = {key: [replayed(one, name, cap=cap) for one in seeds] for key, seeds in groups.items()}
+        shares = [_valid(seeds, name, cap=cap) for seeds in groups.values()]
+        losses = [fmean(each.loss for each in seeds) for seeds in replays.values()]
+        rows.append([
+            f"`{name}`", "yes" if cap else "no", f"{100 * fmean(all_ for all_, _ in shares):.0f} %",
+            f"{100 * fmean(best for _, best in shares):.0f} %",
+            f"{geometric_mean([geometric_mean([each.speed_up for each in seeds]) for seeds in replays.values()]):.2f}x",
+            percent(fmean(losses), 2),
+            percent(max(each.loss for seeds in replays.values() for each in seeds), 1),
+        ])  # fmt: skip
+    header = ("Bound", "f^T", "Valid", "of the best eight", "Speed-up", "Mean loss", "Worst loss")
+    return markdown(header, rows, left=2)
+
+
+def training_cap(tables: Iterable[Curves]) -> str:
+    """Return DAUB with and without the cap by the training score on the largest table of each data set."""
+    rows = []
+    for one in largest(tables):
+        without, with_cap = (one.replayed(method) for method in ("daub without f^T", "daub"))
+        rows.append([
+            one.about["title"], one.about["portfolio"], f"{one.full_size:,}",
+            *(thousands(each.result.rows) for each in (without, with_cap)),
+            *(f"{each.speed_up:.1f}x" for each in (without, with_cap)),
+            *(percent(each.loss) for each in (without, with_cap)),
+        ])  # fmt: skip
+    header = (
+        "Data set", "Portfolio", "N", "Rows without f^T", "with", "Speed-up without", "with", "Loss without", "with",
+    )  # fmt: skip
+    return markdown(header, rows, left=2)
+
+
+def _valid(seeds: Iterable[Curves], name: str, *, cap: bool) -> tuple[float, float]:
+    """Return the share of valid bounds, and that of the best learners at N."""
+    held: list[bool] = []
+    held_of_best: list[bool] = []
+    for one in seeds:
+        looks, scores = len(one.table.learners) * len(one.sizes), Scores(rows=one.about["valid_rows"])
+        bound = make_bound(name, train_bound=cap, non_increasing_bound=False, scores=scores, looks=looks)
+        best = set(list(one.scores)[:BEST])
+        for learner, final in one.scores.items():
+            curve = one.curve(learner)
+            for length in range(BOOTSTRAP, len(curve.sizes)):
+                valid = bound(curve.prefix(length), one.full_size) >= final
+                held.append(valid)
+                if learner in best:
+                    held_of_best.append(valid)
+    return fmean(held), fmean(held_of_best)
+
+
+def both(tables: list[Curves]) -> str:
+    """Return both tables."""
+    return f"{bounds(tables)}\n\n{training_cap(tables)}"
+
+
+if __name__ == "__main__":
+    shown(both, __doc__)

@@ -1,0 +1,86 @@
+"""Fits to whole curves, and confidence bounds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.interpolate import PchipInterpolator
+from scipy.optimize import nnls
+from sklearn.isotonic import isotonic_regression
+
+from pydaub import Curve, InputError, Measurement
+from pydaub.algorithm.noisy import ConfidenceBound, FittedBound, concave, isotonic
+
+sizes = st.lists(st.integers(1, 5000), min_size=2, max_size=12, unique=True).map(sorted)
+score = st.floats(0, 1, allow_subnormal=False)
+
+
+@st.composite
+def curves(draw: st.DrawFn) -> tuple[list[int], list[float]]:
+    places = draw(sizes)
+    return places, [draw(score) for _ in places]
+
+
+@given(curves())
+def test_the_isotonic_fit_is_that_of_scikit_learn(points: tuple[list[int], list[float]]) -> None:
+    assert isotonic(points[1]) == pytest.approx(isotonic_regression(points[1]), abs=1e-9)
+
+
+@given(curves())
+def test_the_concave_fit_is_the_least_squares_one(points: tuple[list[int], list[float]]) -> None:
+    """As found by scipy's solver for non-negative least squares."""
+    places, scores = points
+    hinges = [np.minimum(places, knot) / places[-1] for knot in places[1:]]
+    basis = np.column_stack([np.ones(len(places)), -np.ones(len(places)), *hinges])
+    expected = basis @ nnls(basis, np.array(scores))[0]
+    found = concave(places, scores)
+    assert found == pytest.approx(expected, abs=1e-6)
+    gains = [(b - a) / (n - m) for (m, n), (a, b) in zip(pairwise(places), pairwise(found), strict=True)]
+    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(gains))
+    assert gains[-1] >= -1e-9
+
+
+@given(curves())
+def test_the_spline_is_the_monotone_one_of_scipy(points: tuple[list[int], list[float]]) -> None:
+    places, scores = points
+    curve = Curve("any", tuple(places), tuple(Measurement(1.0, each, 0.0) for each in scores))
+    smooth = PchipInterpolator(places, isotonic(scores))
+    expected = smooth(places[-1]) + 100 * smooth.derivative()(places[-1])
+    assert FittedBound("spline", train_cap=False)(curve, places[-1] + 100) == pytest.approx(expected, abs=1e-6)
+
+
+@given(curves(), st.sampled_from(["hoeffding", "bernstein"]))
+def test_a_confidence_bound_never_rises_along_a_curve(points: tuple[list[int], list[float]], interval: str) -> None:
+    places, scores = points
+    curve = Curve("any", tuple(places), tuple(Measurement(1.0, each, 0.0) for each in scores))
+    bound = ConfidenceBound(2000, 100, interval, train_cap=False)
+    along = [bound(curve.prefix(length), 5001) for length in range(1, len(places) + 1)]
+    assert along == sorted(along, reverse=True)
+    assert along[0] == 1.0
+
+
+def test_fewer_rows_make_a_wider_interval() -> None:
+    bound = ConfidenceBound(1000, 10)
+    assert bound.radius(0.5, 100) > bound.radius(0.5) == bound.radius(0.5, 5000)
+    assert ConfidenceBound(1000, 10, "bernstein").radius(0.99) < bound.radius(0.99)
+    assert ConfidenceBound(1, 10, "bernstein").radius(0.99) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FittedBound("cubic"), "`fit` must be one of isotonic, concave, spline, got 'cubic'"),
+        (lambda: ConfidenceBound(0, 5), "`rows` must be at least 1, got 0"),
+        (lambda: ConfidenceBound(5, 0), "`looks` must be at least 1, got 0"),
+        (lambda: ConfidenceBound(5, 5, "normal"), "`interval` must be one of hoeffding, bernstein, got 'normal'"),
+        (lambda: ConfidenceBound(5, 5, confidence=1), "`confidence` must be between 0 and 1, got 1"),
+    ],
+)
+def test_bad_parameters_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
