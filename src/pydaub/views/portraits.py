@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import Measurement
@@ -64,7 +63,7 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
     figures = {name: value for name, value in points[-1][1].metrics.items() if name not in known} if points else {}
     weights = account.combined.weights if account.combined and account.combined.used else {}
     return {
-        **asdict(line),
+        **{name: getattr(line, name) for name in line.__slots__},  # `asdict` copies deeply, and is slow
         "priority": None if line.priority is None else round(line.priority, DIGITS),
         "seconds": round(line.seconds, 3),
         "time": duration(line.seconds),

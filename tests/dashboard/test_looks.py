@@ -1,0 +1,272 @@
+"""How the page looks: at every width, light and dark, with few and many learners, odd names and scores of any size."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.pages import needs_dashboard, watched
+from dashboard.races import LONG, race
+from dashboard.test_browser import CHROMIUM, FLAGS, PATIENCE, playwright
+from pydaub import Account
+from pydaub.dashboard.report import Report
+from pydaub.runs.journal import read
+
+pytestmark = [
+    needs_dashboard,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium"),
+    pytest.mark.slow("browser"),
+]
+WIDTHS = {390: 800, 1024: 700, 1440: 900}
+# Pairs of texts whose visible boxes overlap. Rotated names are left out: their boxes are larger than they are.
+OVERLAPS = """() => {
+  for (const each of [document.documentElement, ...document.querySelectorAll(".scroll")]) each.scrollTop = 0;
+  const texts = [];
+  const root = document.querySelector("dialog[open]") ?? document.body;
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const parent = node.parentElement;
+    if (!node.data.trim() || parent.closest("script, style, noscript, option, title, [transform]")) continue;
+    if (!parent.checkVisibility({ visibilityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const { left, right, top, bottom } of range.getClientRects()) {
+      const box = { left, right, top, bottom, node };
+      for (let up = parent; up && up !== document.body; up = up.parentElement) {
+        if (getComputedStyle(up).overflow === "visible") continue;
+        const edge = up.getBoundingClientRect();
+        box.left = Math.max(box.left, edge.left);
+        box.right = Math.min(box.right, edge.right);
+        box.top = Math.max(box.top, edge.top);
+        box.bottom = Math.min(box.bottom, edge.bottom);
+      }
+      if (box.right - box.left > 2 && box.bottom - box.top > 2) texts.push(box);
+    }
+  }
+  texts.sort((a, b) => a.top - b.top);
+  const found = [];
+  texts.forEach((one, place) => {
+    for (let next = place + 1; next < texts.length && texts[next].top < one.bottom - 3; next += 1) {
+      const other = texts[next];
+      if (one.node === other.node) continue; // two lines of one text
+      const shared = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      if (shared > 2) found.push([one, other].map(({ node }) => node.data.trim().slice(0, 40)));
+    }
+  });
+  return found;
+}"""
+# Cells whose numbers or words are cut off.
+CUT = """() => [...document.querySelectorAll("#ranking tbody td, #ranking thead th")]
+  .filter((x) => !["learner", "remark"].includes(x.dataset.key) && x.scrollWidth > x.clientWidth + 1)
+  .map((x) => x.textContent)"""
+# Everything that Tab reaches.
+STOPS = """() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")]
+  .filter((x) => x.tabIndex >= 0 && !x.disabled && x.checkVisibility()).length"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A tab that fails the test if the page logs an error."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    tab = context.new_page()
+    tab.set_default_timeout(PATIENCE)
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    yield tab
+    context.close()
+    assert errors == []
+
+
+def report(folder: Path) -> str:
+    """Return the address of the report of a race."""
+    account = Account.of(read(folder / "journal.jsonl"))
+    file = folder / "report.html"
+    file.write_text(Report(account, "a race").html, encoding="utf-8")
+    return file.as_uri()
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[str]:
+    """The address of the page of a race that is going on: another process seems to write its journal."""
+    folder = race(tmp_path, 52, until=90)
+    (folder / "run.json").write_text('{"request": {"data": "data.csv"}}')
+    with (folder / "journal.jsonl").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with watched(folder) as page:
+            yield page.address
+
+
+def is_inside(tab: Any, selector: str) -> bool:
+    """Return whether the first such cell is in sight without scrolling sideways."""
+    cell, table = tab.locator(selector).first.bounding_box(), tab.locator("#ranking .scroll").bounding_box()
+    return bool(cell["x"] + cell["width"] <= table["x"] + table["width"] + 1)
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "until"),
+    [(2, "shares", None), (52, "shares", None), (12, "tiny", None), (12, "huge", None), (1000, "shares", 1100)],
+)
+def test_nothing_overlaps_or_is_cut_off(count: int, kind: str, until: int | None, tmp_path: Path, tab: Any) -> None:
+    tab.goto(report(race(tmp_path, count, kind, until=until)))
+    playwright.expect(tab.locator("tbody tr")).to_have_count(min(count, 150))
+    for width, height in WIDTHS.items():
+        tab.set_viewport_size({"width": width, "height": height})
+        tab.wait_for_function(f"Math.abs(document.querySelector('#picture svg').clientWidth - {width}) < 300")
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            tab.wait_for_function(
+                "(w) => document.querySelector('#picture svg').viewBox.baseVal.width"
+                " === Math.max(300, document.querySelector('#picture').clientWidth)",
+                arg=width,
+            )
+            assert tab.evaluate(OVERLAPS) == []
+            assert tab.evaluate(CUT) == []
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert is_inside(tab, "tbody [data-key=valid]")
+        assert width < 1000 or is_inside(tab, "tbody [data-key=standing]")
+    assert tab.evaluate(STOPS) < 40, "the table is one tab stop"
+
+
+def test_small_and_large_scores_are_readable(tmp_path: Path, tab: Any) -> None:
+    for kind, wanted in (("tiny", r"^\d(\.\d+)?e-7$"), ("huge", r"^-\d{3},\d{3}$")):
+        (folder := tmp_path / kind).mkdir()
+        tab.goto(report(race(folder, 12, kind)))
+        scores = [text for text in tab.locator("tbody [data-key=valid]").all_inner_texts() if text]
+        assert len(scores) > 10
+        assert len(set(scores)) > 5
+        assert all(re.match(wanted, score) for score in scores)
+        ticks = tab.locator("#picture text[text-anchor=end]").all_text_contents()
+        assert len(set(ticks)) == len(ticks) > 2
+
+
+def test_the_page_has_no_barriers(live: str, tmp_path: Path, tab: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    (ended := tmp_path / "ended").mkdir()
+    for address, scheme in ((live, "light"), (report(race(ended, 52)), "dark")):
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto(address)
+        playwright.expect(tab.locator("tbody tr")).to_have_count(52)
+        tab.get_by_text("Training against validation").click()
+        found = axe.run(tab).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+        tab.locator("tbody button.link").first.click()
+        playwright.expect(tab.locator("#detail")).to_be_visible()
+        found = axe.run(tab).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
+def test_a_live_page_shows_lanes_and_asks_before_a_waiting_learner_is_dropped(live: str, tab: Any) -> None:
+    tab.goto(live)
+    playwright.expect(tab.locator("#lanes li").first).to_contain_text("so far")
+    playwright.expect(tab.locator("#next")).to_have_text(re.compile(r"^Next: .* rows, because .*\.$"))
+    playwright.expect(tab.locator("#verdict")).to_contain_text("leads with accuracy")
+    assert tab.title().startswith("running")
+    assert tab.locator("#best circle").count() > 1
+    waiting = tab.locator("tbody tr", has_text="… waiting").first
+    name = waiting.locator("[data-key=learner]").inner_text()
+    waiting.get_by_role("button", name="Drop …").click()
+    playwright.expect(tab.locator("#ask-h")).to_have_text(f"Drop {name}?")
+    playwright.expect(tab.locator("#ask-yes")).to_have_text(f"Drop {name}")
+    playwright.expect(tab.locator("#ask-no")).to_be_focused()
+    tab.locator("#ask-no").click()
+    assert tab.evaluate(OVERLAPS) == []
+
+
+def test_the_address_remembers_and_the_keyboard_reaches_everything(tmp_path: Path, tab: Any) -> None:
+    tab.goto(report(race(tmp_path, 52)))
+    tab.locator("thead button", has_text="Log loss").click()
+    tab.locator("thead button", has_text="Log loss").press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    first, second = (tab.locator("tbody tr").nth(place).locator("[data-key=learner]").inner_text() for place in (0, 1))
+    for _ in range(20):
+        tab.keyboard.press("ArrowLeft")
+    tab.keyboard.press("Space")
+    playwright.expect(tab.locator("tbody tr").nth(1).get_by_role("checkbox")).to_be_checked()
+    tab.locator("#where-words").click()
+    tab.locator("#where").select_option(label="F1")
+    tab.locator("#than").fill("0.8")
+    tab.keyboard.press("Enter")
+    count = tab.locator("#count").inner_text()
+    assert count != "52 of 52"
+    tab.reload()
+    playwright.expect(tab.locator("#count")).to_have_text(count)
+    assert tab.locator("th[aria-sort=ascending]").inner_text().startswith("Log loss")
+    shown = tab.locator("tbody [data-key=learner]").all_inner_texts()
+    assert shown[:2] == [first, second]
+    losses = [float(text) for text in tab.locator('tbody [data-key="figures.log_loss"]').all_inner_texts()]
+    assert losses == sorted(losses)
+    playwright.expect(tab.get_by_label(f"Compare {second}", exact=True)).to_be_checked()
+    playwright.expect(tab.locator("#picture .curve.h0")).to_have_count(2)  # the curve, and the key beside its name
+
+
+def test_the_chart_is_read_zoomed_and_saved(tmp_path: Path, tab: Any) -> None:
+    tab.goto(report(race(tmp_path, 52)))
+    chart = tab.locator("#picture svg")
+    chart.scroll_into_view_if_needed()
+    spot = tab.locator("#picture circle.dot.leader").last.bounding_box()
+    tab.mouse.move(spot["x"] + 3, spot["y"] + 3)
+    playwright.expect(tab.locator("#tip")).to_contain_text("validation 0.")
+    tab.mouse.down()
+    tab.mouse.up()
+    playwright.expect(tab.locator("tbody input:checked")).to_have_count(1)
+
+    def marks() -> list[str]:
+        return list(tab.locator("#picture text[text-anchor=end]").all_text_contents())
+
+    before, box = marks(), chart.bounding_box()
+    tab.mouse.move(box["x"] + 200, box["y"] + 60)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 500, box["y"] + 120, steps=4)
+    tab.mouse.up()
+    assert marks() != before
+    tab.get_by_role("button", name="Show everything").click()
+    assert marks() == before
+    tab.locator("#up").select_option("error")
+    assert float(marks()[0]) < float(marks()[-1]) < 1
+    for kind, start in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        tab.locator("summary", has_text="Download").click()
+        with tab.expect_download() as download:
+            tab.get_by_role("button", name=kind, exact=True).click()
+        assert Path(download.value.path()).read_bytes().startswith(start)
+        tab.locator("summary", has_text="Download").click()
+
+
+def test_on_paper_all_rows_are_shown_in_ink(tmp_path: Path, tab: Any) -> None:
+    tab.emulate_media(color_scheme="dark")
+    tab.goto(report(race(tmp_path, 200)))
+    playwright.expect(tab.locator("tbody tr")).to_have_count(150)
+    tab.emulate_media(color_scheme="dark", media="print")
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    playwright.expect(tab.locator("tbody tr")).to_have_count(200)
+    colours = tab.evaluate("['header', '#verdict'].map((x) => getComputedStyle(document.querySelector(x)).color)")
+    assert set(colours) == {"rgb(29, 35, 41)"}
+    assert tab.locator("#ranking .scroll").evaluate("(x) => x.scrollHeight <= x.clientHeight + 1")
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    playwright.expect(tab.locator("tbody tr")).to_have_count(150)
+
+
+def test_a_long_name_is_whole_where_it_is_asked_for(tmp_path: Path, tab: Any) -> None:
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.goto(report(race(tmp_path, 52)))
+    link = tab.locator("tbody button.link", has_text="learning_rate=0.05")
+    assert link.get_attribute("title") == LONG
+    link.click()
+    playwright.expect(tab.locator("#detail-h")).to_have_text(LONG)
+    assert tab.evaluate(OVERLAPS) == []
+    assert tab.locator("#detail").evaluate("(x) => x.scrollWidth <= x.clientWidth + 1")
+    assert tab.locator("#detail .scroll").evaluate("(x) => x.scrollWidth <= x.clientWidth + 1"), "no column is cut"
