@@ -42,6 +42,7 @@ EVENTS: list[Event] = [
     Drawn("space 9", {"C": 0.25, "branch": 1}, "C 3.1"),
     Resumed(3.0),
     Started({"strategy": "daub"}, {"python": "3.11.7"}),
+    Started({"strategy": "daub"}, {"python": "3.11.7"}, {"tree": "a decision tree"}),
     Stopped("time limit", 1 / 3),
 ]
 

@@ -241,11 +241,12 @@ class Started:
     """The first line of a journal.
 
     `settings` say what the run is about, as plain JSON values: a run can be resumed only with the same ones. `versions`
-    are those of Python and of the libraries that the run started with.
+    are those of Python and of the libraries that the run started with. `descriptions` say what each learner is.
     """
 
     settings: Mapping[str, Any]
     versions: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,8 +355,9 @@ Event: TypeAlias = Started | Asked | Submitted | Evaluated | Drawn | Selected | 
 def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911  # one for each kind
     """Return the event as a flat JSON object."""
     match event:
-        case Started(settings, versions):
-            return {"kind": "started", "settings": dict(settings), "versions": dict(versions)}
+        case Started(settings, versions, descriptions):
+            described = {"descriptions": dict(descriptions)} if descriptions else {}
+            return {"kind": "started", "settings": dict(settings), "versions": dict(versions), **described}
         case Asked(Allocation(learner, size, limit), bound, priority):
             known = {"bound": _finite_or_none(bound), "priority": _finite_or_none(priority)}
             limited = {} if limit is None else {"limit": float(limit)}
@@ -391,7 +393,8 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911
     """
     match fields["kind"]:
         case "started":
-            return Started(dict(fields["settings"]), dict(fields.get("versions", {})))
+            versions, descriptions = (dict(fields.get(name, {})) for name in ("versions", "descriptions"))
+            return Started(dict(fields["settings"]), versions, descriptions)
         case "asked":
             known = [None if fields[name] is None else number(fields[name], name) for name in ("bound", "priority")]
             return Asked(Allocation(fields["learner"], fields["size"], fields.get("limit")), *known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 from pydaub import Allocation, Frugal, Journal, Measurement, Outcome, Schedule, Table, TableEngine
@@ -14,7 +15,8 @@ SIZES = (500, 2000, 16000)
 KINDS = ("logistic", "svm-rbf", "hist-gradient-boosting", "forest-100", "knn-5", "mlp", "lightgbm", "tree")
 LONG = "hist-gradient-boosting(learning_rate=0.05, max_leaf_nodes=31, min_samples_leaf=20, l2_regularization=0.001)"
 ODD = (LONG, "W" * 120, "مصنف الغابات العشوائية", "<b>bold</b>")
-SCORES = {  # what a score between 0 and 1 becomes, and what is known of such scores
+# What a score between 0 and 1 becomes, and what is known of such scores.
+SCORES: dict[str, tuple[Callable[[float], float], Scores]] = {
     "shares": (lambda share: share, Scores("accuracy", 6000)),
     "tiny": (lambda share: share * 1e-6, Scores("neg_mean_squared_error", 6000, None, proportion=False)),
     "huge": (lambda share: -1e6 * (1.3 - share), Scores("neg_mean_squared_error", 6000, 0.0, proportion=False)),

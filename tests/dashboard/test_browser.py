@@ -110,6 +110,7 @@ def test_a_finished_run_is_shown_with_its_learners(finished_run: Path, tab: Any)
         first.locator("button").click()
         dialog = tab.locator("#detail")
         playwright.expect(dialog).to_contain_text("★ Selected: with all")
+        playwright.expect(dialog.locator(".about")).to_have_text(re.compile(r"^[A-Z].*\.$"))
         playwright.expect(dialog.locator("svg circle").first).to_be_attached()
         assert dialog.locator(".steer button").count() == 0, "nothing can be steered any more"
         playwright.expect(dialog).to_contain_text("cannot be steered")

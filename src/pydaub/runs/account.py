@@ -78,7 +78,7 @@ class Account:
     ----------
     strategy
         A new strategy.
-    settings, versions
+    settings, versions, descriptions
         Those of the run's `Started` event.
     held
         Whether a process is writing the run now. If not, nothing that was begun is running any more.
@@ -89,12 +89,14 @@ class Account:
         strategy: Strategy,
         settings: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
+        descriptions: Mapping[str, str] | None = None,
         *,
         held: bool = False,
     ) -> None:
         self.strategy = strategy
         self.settings = dict(settings or strategy.settings)
         self.versions = dict(versions or {})
+        self.descriptions = dict(descriptions or {})  # what each learner is
         self.scores = Scores.from_json(self.settings["scores"]) if "scores" in self.settings else Scores()
         self.held = held
         self.known: dict[Allocation, Outcome] = {}  # outcomes from elsewhere, which need not be measured
@@ -132,7 +134,7 @@ class Account:
         """Return the account after a journal's first event."""
         if not isinstance(event, Started):
             raise JournalError(f"A journal must begin with its settings, got {event or 'none'}.")
-        return cls(strategy_of(event.settings), event.settings, event.versions, held=held)
+        return cls(strategy_of(event.settings), event.settings, event.versions, event.descriptions, held=held)
 
     # What happens
 

@@ -42,8 +42,8 @@ class Journal:
     settings
         What the run is about, as plain JSON values. They become the first line of a new journal; an existing one must
         have been started with the same.
-    versions
-        Versions of the libraries in use, for the first line of a new journal.
+    versions, descriptions
+        Versions of the libraries in use, and what each learner is, for the first line of a new journal.
 
     Examples
     --------
@@ -57,13 +57,18 @@ class Journal:
     """
 
     def __init__(
-        self, path: str | Path, settings: Mapping[str, Any], versions: Mapping[str, str] | None = None
+        self,
+        path: str | Path,
+        settings: Mapping[str, Any],
+        versions: Mapping[str, str] | None = None,
+        descriptions: Mapping[str, str] | None = None,
     ) -> None:
         if not isinstance(path, str | Path):
             raise InputError(f"`path` must be the path of a file, got {path!r}.")
         self.path = Path(path)
         try:
-            started = Started(json.loads(json.dumps(dict(settings), allow_nan=False)), dict(versions or {}))
+            plain = json.loads(json.dumps(dict(settings), allow_nan=False))
+            started = Started(plain, dict(versions or {}), dict(descriptions or {}))
         except (TypeError, ValueError) as error:
             raise InputError(f"`settings` must be plain JSON values, got: {error}.") from None
         try:

@@ -138,7 +138,7 @@ class Loop:
         if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
             raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
         begun = journal.started if journal else started or Started(strategy.settings)
-        self._account = Account(strategy, begun.settings, begun.versions, held=True)
+        self._account = Account(strategy, begun.settings, begun.versions, begun.descriptions, held=True)
         self._strategy, self._engine, self._journal = strategy, engine, journal
         self._watch, self._steering, self._retry = watch, steering, retry
         self._drawing, self._let_in = drawing, len(strategy.learners)

@@ -78,7 +78,8 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     """
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
-    started = Started(plan.settings, {**versions(), "platform": platform.platform()})
+    described = {name: learner.description for name, learner in task.learners.items() if learner.description}
+    started = Started(plan.settings, {**versions(), "platform": platform.platform()}, described)
     with ExitStack() as stack:
         journal = mailbox = None
         if where.folder is not None:
@@ -123,4 +124,4 @@ def _journal(folder: Path, started: Started) -> Journal:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot write to the folder {folder}: {error.strerror}. Choose another `folder`.") from None
-    return Journal(folder / JOURNAL, started.settings, started.versions)
+    return Journal(folder / JOURNAL, started.settings, started.versions, started.descriptions)

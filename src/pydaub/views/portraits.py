@@ -72,11 +72,19 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
         "figures": figures,
         "memory": max((point.metrics[MEMORY] for _, point in points if MEMORY in point.metrics), default=None),
         "weight": weights.get(line.learner),
-        "parameters": account.drawn.get(line.learner, ""),
+        "about": _about(account, line.learner),
         "corrected": [finite(score) for score in curve.valid],
         "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
         "confirm": {"drop": DROP_TRAINING if line.standing == "training" else DROP_QUESTION},
     }
+
+
+def _about(account: Account, learner: str) -> str:
+    """Return what a learner is: the parameters of one that was drawn from a space, or its description."""
+    if learner in account.drawn:
+        return f"Parameters: {account.drawn[learner]}."
+    described = account.descriptions.get(learner, "").rstrip(".")
+    return f"{described[0].upper()}{described[1:]}." if described else ""
 
 
 def figures(found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

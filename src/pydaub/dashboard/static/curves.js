@@ -34,8 +34,9 @@ function fillCard(name) {
   curves.cards
     .get(name)
     .replaceChildren(
-      within(make("b"), make("bdi", name)),
-      make("span", `${marked(learner.standing)} · ${score}`),
+      within(make("b"), make("bdi", fitted(name, 185, 13))),
+      make("span", marked(learner.standing)),
+      make("span", score),
       ...chart,
     );
 }

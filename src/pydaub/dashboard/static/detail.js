@@ -41,7 +41,7 @@ function aboutLearner(learner) {
   const spent = `${count(learner.rows)} rows and ${learner.time} in all`;
   return [
     make("p", standingWords(learner)),
-    ...(learner.parameters ? [make("p", `Parameters: ${learner.parameters}.`)] : []),
+    ...(learner.about ? [make("p", learner.about, { class: "about" })] : []),
     make("p", `${capitalised(scoreWords(learner))}; ${spent}.`),
     steering(learner),
     ...chart,

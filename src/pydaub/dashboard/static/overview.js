@@ -4,6 +4,7 @@
 const OVERVIEW_ROWS = { log: "logarithmic", linear: "linear" };
 const OVERVIEW_UP = { score: "score", error: "error (logarithmic)" };
 const MOST_HUES = 10;
+const FEW = 12; // so many learners are all named
 const NAME_HEIGHT = 14;
 const NAMES_FROM = 620; // pixels: below, names stand under the chart
 
@@ -41,7 +42,9 @@ function highlighted() {
   };
   if (leader && !recalled("only")) add(leader, "leader");
   [...ranking.picked].slice(0, MOST_HUES).forEach((name, place) => add(name, `hue h${place}`));
-  if (!recalled("only")) for (const name of rivals) add(name, "rival");
+  if (recalled("only")) return found;
+  for (const name of rivals) add(name, "rival");
+  if (run.learners.size <= FEW) for (const name of run.learners.keys()) add(name, "other");
   return found;
 }
 
