@@ -30,18 +30,24 @@ class Page(NamedTuple):
     address: str
     base: str
     token: str
+    process: subprocess.Popen[str]
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The header that opens everything."""
+        return {"X-Token": self.token}
 
 
 @contextmanager
 def watched(folder: Path, *options: str) -> Iterator[Page]:
     """Serve the page of a run while the context is open."""
-    command = [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-browser", *options]
+    command = [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-browser", *(options or ["--port", "0"])]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
-        found = re.search(r"(http://[^/]+)/\?token=(\S+)", line := process.stderr.readline())
+        found = re.search(r"(http://[^/]+)/#token=(\S+)", line := process.stderr.readline())
         assert found, line + process.stderr.read()
-        yield Page(found[0], found[1], found[2])
+        yield Page(found[0], found[1], found[2], process)
     finally:
         process.terminate()
         process.wait(20)

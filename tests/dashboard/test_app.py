@@ -6,15 +6,19 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from cli.commands import wait_until
 from dashboard.pages import Page, needs_dashboard, watched
 
 httpx = pytest.importorskip("httpx", reason="needs httpx to ask the page")
+app = pytest.importorskip("pydaub.dashboard.app", reason="needs the web server")
 pytestmark = needs_dashboard
 
 
@@ -32,8 +36,13 @@ def test_it_listens_on_the_loopback_address_only(page: Page) -> None:
     assert [entry for entry in listening if int(entry.split(":")[1], 16) == port] == [f"0100007F:{port:04X}"]
 
 
-def test_the_page_is_one_file_with_a_strict_policy(page: Page) -> None:
-    answer = httpx.get(page.address)
+def test_the_page_is_one_file_with_a_strict_policy_and_says_nothing_about_the_run(
+    page: Page, finished_run: Path
+) -> None:
+    answer = httpx.get(page.base)
+    assert finished_run.name not in re.findall(r"<title>(.*)</title>|id=\"title\">(.*?)<", answer.text)
+    assert "naive-bayes-gaussian" not in answer.text
+    assert page.token not in answer.text
     assert answer.status_code == 200
     assert "__" not in answer.text, "every mark has been replaced"
     assert "/*SCRIPT*/" not in answer.text
@@ -45,24 +54,29 @@ def test_the_page_is_one_file_with_a_strict_policy(page: Page) -> None:
     nonce = re.search(r"script-src 'nonce-([^']+)'", policy)
     assert nonce
     assert f'<script nonce="{nonce[1]}">' in answer.text
-    assert nonce[1] not in httpx.get(page.address).text
+    assert nonce[1] not in httpx.get(page.base).text
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["x-frame-options"] == "DENY"
 
 
-@pytest.mark.parametrize("path", ["/", "/events", "/addable"])
-@pytest.mark.parametrize("token", ["", "?token=", "?token=wrong", "?token=%00", "?token=\u00e9", "?tok=x"])
+@pytest.mark.parametrize("path", ["/events", "/addable"])
+@pytest.mark.parametrize("token", ["", "wrong", "\u00e9"])
 def test_requests_without_the_token_are_refused(page: Page, path: str, token: str) -> None:
-    answer = httpx.get(f"{page.base}{path}{token}")
-    assert answer.status_code == 403
-    assert "tree" not in answer.text
-    almost = httpx.get(f"{page.base}{path}?token={page.token[:-1]}")
-    assert almost.status_code == 403
+    for key in (token, page.token[:-1], f"{page.token}x"):
+        answer = httpx.get(f"{page.base}{path}", headers={"X-Token": key.encode()})
+        assert answer.status_code == 403
+        assert "tree" not in answer.text
+
+
+def test_the_token_is_taken_from_the_header_only(page: Page) -> None:
+    """Browsers send addresses and cookies of their own accord, and others may read them."""
+    given = {"Cookie": f"token={page.token}", "Authorization": f"Bearer {page.token}"}
+    assert httpx.get(f"{page.base}/events?token={page.token}", headers=given).status_code == 403
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", ""])
 def test_requests_that_name_another_host_are_refused(page: Page, host: str) -> None:
-    assert httpx.get(page.address, headers={"Host": host}).status_code in {400, 403}
+    assert httpx.get(page.base, headers={"Host": host}).status_code == 400
     assert httpx.post(f"{page.base}/steer", headers={"Host": host, "X-Token": page.token}, json={}).status_code in {
         400,
         403,
@@ -83,7 +97,8 @@ def test_requests_that_name_another_host_are_refused(page: Page, host: str) -> N
 )
 def test_no_files_are_served(page: Page, path: str) -> None:
     with socket.create_connection(("127.0.0.1", urlsplit(page.base).port or 0)) as raw:
-        raw.sendall(f"GET {path}?token={page.token} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        key = f"X-Token: {page.token}"
+        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}\r\nConnection: close\r\n\r\n".encode())
         answer = b""
         while part := raw.recv(65536):
             answer += part
@@ -119,7 +134,7 @@ def test_commands_from_other_sites_are_refused(page: Page, finished_run: Path, h
 def test_the_token_in_the_address_is_not_enough_for_a_command(page: Page) -> None:
     answer = httpx.post(f"{page.base}/steer?token={page.token}", json={"command": "pause", "learner": None})
     assert answer.status_code == 403
-    assert httpx.get(f"{page.base}/steer?token={page.token}").status_code == 405
+    assert httpx.get(f"{page.base}/steer", headers=page.keys).status_code == 405
     assert httpx.options(f"{page.base}/steer", headers={"Origin": "http://evil.example"}).status_code in {400, 405}
 
 
@@ -138,10 +153,11 @@ def test_a_run_that_has_ended_accepts_no_command(page: Page) -> None:
 
 
 def test_the_stream_begins_with_a_snapshot(page: Page) -> None:
-    with httpx.stream("GET", f"{page.base}/events?token={page.token}") as answer:
+    with httpx.stream("GET", f"{page.base}/events", headers=page.keys) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         lines = answer.iter_lines()
-        assert next(lines) == "event: snapshot"
+        assert next(lines) == "event: beat"
+        assert next(line for line in lines if line.startswith("event") and "beat" not in line) == "event: snapshot"
         sent = json.loads(next(lines).removeprefix("data: "))
     assert sent["header"]["state"] == "finished"
     assert {learner["learner"] for learner in sent["learners"]} == {"tree", "knn-5", "naive-bayes-gaussian"}
@@ -151,6 +167,43 @@ def test_the_stream_begins_with_a_snapshot(page: Page) -> None:
 
 
 def test_learners_that_are_in_the_run_cannot_be_added(page: Page) -> None:
-    names = httpx.get(f"{page.base}/addable?token={page.token}", timeout=60).json()
+    names = httpx.get(f"{page.base}/addable", headers=page.keys, timeout=60).json()
     assert "forest-100" in names
     assert "tree" not in names
+
+
+def test_silence_means_a_lost_connection_within_five_seconds() -> None:
+    script = (files("pydaub.dashboard") / "static" / "net.js").read_text(encoding="utf-8")
+    silent, listen = (
+        int(re.findall(rf"const {name}_MILLISECONDS = (\d+)", script)[0]) for name in ("SILENT", "LISTEN")
+    )
+    assert silent / 1000 > 2 * app.BEAT_SECONDS, "one late beat is no loss"
+    assert silent + listen <= 5000
+    assert app.LOOK_SECONDS < 1, "the end of a run is noticed, too"
+
+
+def test_an_idle_stream_beats(page: Page) -> None:
+    with httpx.stream("GET", f"{page.base}/events", headers=page.keys) as answer:
+        kinds = (line for line in answer.iter_lines() if line.startswith("event: "))
+        assert [next(kinds) for _ in range(4)] == ["event: beat", "event: snapshot", "event: beat", "event: beat"]
+
+
+def test_more_viewers_than_can_be_served_are_told_so(finished_run: Path) -> None:
+    with watched(finished_run) as page, ExitStack() as open_:
+        request = f"GET /events HTTP/1.1\r\nHost: localhost\r\nX-Token: {page.token}\r\n\r\n".encode()
+        answers = []
+        for _ in range(app.MOST_VIEWERS + 20):
+            viewer = open_.enter_context(socket.create_connection(("127.0.0.1", urlsplit(page.base).port or 0)))
+            viewer.sendall(request)
+            answers.append(viewer.recv(12).split(b" ")[1])
+        assert answers == [b"200"] * app.MOST_VIEWERS + [b"503"] * 20
+        refused = httpx.get(f"{page.base}/events", headers=page.keys)
+        assert "Close one of the others" in refused.json()["error"]
+        assert httpx.get(page.base).status_code == 200
+        open_.close()
+        wait_until(lambda: _is_served(page))
+
+
+def _is_served(page: Page) -> bool:
+    with httpx.stream("GET", f"{page.base}/events", headers=page.keys) as answer:
+        return bool(answer.status_code == 200)

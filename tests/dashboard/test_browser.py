@@ -156,26 +156,60 @@ def test_a_person_pauses_a_run_and_drops_a_learner_that_hangs(race: Path, tab: A
 
 
 @pytest.mark.slow("browser")
-def test_curves_grow_and_a_page_can_be_restarted(race: Path, tab: Any) -> None:
-    with watched(race, "--port", "0") as page:
+def test_an_open_tab_comes_back_to_life_when_the_page_is_restarted(race: Path, tab: Any) -> None:
+    with watched(race) as page:
         tab.goto(page.address)
         tab.get_by_text("Training against validation").click()
         playwright.expect(tab.locator("#cards .card")).to_have_count(4)
         before = tab.locator("#cards svg circle.c").count()
+        assert "token" not in tab.url, "the token is not in the address bar"
+        tab.reload()
+        playwright.expect(tab.locator("tbody tr")).to_have_count(4)
+        playwright.expect(tab.locator("#heard")).to_contain_text("last heard")
         port = page.base.rsplit(":", 1)[1]
-    playwright.expect(tab.locator("#state")).to_contain_text("no connection")
+    playwright.expect(tab.locator("#state")).to_contain_text("connection lost")
+    for name in ("Pause", "Stop …", "Add a learner …"):
+        assert tab.get_by_role("button", name=name).is_disabled()
+    tab.evaluate("void document.getElementById('pause').onclick()")
+    playwright.expect(tab.locator("#ask")).to_contain_text("there is no connection")
+    tab.locator("#ask-yes").click()
+    assert state(tab) == "lost", "a command changes nothing about that"
     (race.parent / "gate").touch()
     with watched(race, "--port", port) as again:
-        assert again.token != page.token
-        playwright.expect(tab.locator("#state")).to_contain_text("no longer valid")
-        tab.goto(again.address)
+        assert again.token == page.token
         playwright.expect(tab.locator("#state")).to_contain_text("finished")
+        playwright.expect(tab.locator("#heard")).to_be_hidden()
         tab.get_by_text("Training against validation").click()
         playwright.expect(tab.locator("#cards .card")).to_have_count(4)
         assert tab.locator("#cards svg circle.c").count() > before
         bars = [path.get_attribute("d") for path in tab.locator("#allocation path.bar").all()]
         assert sum(bar.count("M") for bar in bars) == 4
         assert tab.locator("#allocation path[data-standing=selected]").count() == 1
+    playwright.expect(tab.locator("#heard")).to_contain_text("no connection")
+    assert state(tab) == "finished"
+
+
+@pytest.mark.slow("browser")
+def test_a_half_open_connection_is_noticed_and_mended(race: Path, tab: Any) -> None:
+    """As after a sleep: the connection is there, and nothing comes."""
+    with watched(race) as page:
+        tab.goto(page.address)
+        playwright.expect(tab.locator("#state")).to_contain_text("running")
+        page.process.send_signal(signal.SIGSTOP)
+        playwright.expect(tab.locator("#state")).to_contain_text("connection lost")
+        playwright.expect(tab.locator("#heard")).to_contain_text(re.compile(r"no connection, last heard \d+ s ago"))
+        page.process.send_signal(signal.SIGCONT)
+        playwright.expect(tab.locator("#state")).to_contain_text("running")
+
+
+@pytest.mark.slow("browser")
+def test_an_address_without_its_token_says_so_and_another_one_can_be_given(finished_run: Path, tab: Any) -> None:
+    with watched(finished_run) as page:
+        tab.goto(page.base)
+        playwright.expect(tab.locator("#state")).to_contain_text("not valid")
+        tab.goto(page.address)
+        playwright.expect(tab.locator("#state")).to_contain_text("finished")
+        playwright.expect(tab.locator("#title")).to_have_text(finished_run.name)
 
 
 @pytest.mark.slow("browser")

@@ -151,6 +151,24 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow("processes")
+def test_the_address_of_the_page_stays_in_view(data: Path, tmp_path: Path) -> None:
+    """In every frame of the live display, and after it."""
+    gate = tmp_path / "gate"
+    gate.touch()
+    learners = gated(tmp_path / "gated.py", gate, rows=200)
+    arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", tmp_path / "run")
+    with screen(*arguments, "--jobs", 1, "--dashboard", BROWSER="true") as shown:
+        shown.read_until("#token=")
+        gate.unlink()
+        text = shown.read_until(None)
+        assert shown.process.wait(PATIENCE) == 0
+    frames = [frame.count("The page: http://127.0.0.1:") for frame in text.split("pydaub: ")]
+    first = frames.index(1)
+    assert frames[first:-1] == [1] * len(frames[first:-1])
+    assert frames[-1] == 2, "the last frame, and what remains after it"
+
+
+@pytest.mark.slow("processes")
 def test_ctrl_c_in_a_terminal(data: Path, tmp_path: Path) -> None:
     gate, folder = tmp_path / "gate", tmp_path / "run"
     gate.touch()

@@ -23,6 +23,7 @@ from pydaub.views.terminal import console, print_lines, print_run, print_table
 @app.command()
 def show(folder: AnyFolder, *, as_json: Json = False) -> None:
     """Show a run: where each learner stands, the result, and what may be claimed."""
+    from pydaub.dashboard.address import served
     from pydaub.runs.folder import RunFolder
 
     account = RunFolder(folder).account()
@@ -33,6 +34,9 @@ def show(folder: AnyFolder, *, as_json: Json = False) -> None:
     print_run(out, account)
     if account.state in ("stopped", "killed"):
         print_lines(out, ["", f"`pydaub resume {folder}` continues the run."])
+    page = served(folder)
+    if page:
+        print_lines(out, ["", f"The page: {page}"])
     elif account.state in GOING_ON:
         print_lines(out, ["", f"The run is going on. `pydaub watch {folder}` shows it live."])
 

@@ -74,9 +74,10 @@ def _check_weka(folder: RunFolder) -> None:
 
 def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool = False) -> None:
     """Carry a plan out, show its progress, and print what came of it."""
-    announced = open_page(folder.path) if options.dashboard else None
+    display = Display(options.place, quiet=options.quiet)
+    announced = open_page(folder.path, display.tell) if options.dashboard else None
     try:
-        with Display(options.place, quiet=options.quiet) as display:
+        with display:
             selection = select(
                 planned,
                 options.where(folder.path),

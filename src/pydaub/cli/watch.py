@@ -7,7 +7,7 @@ import sys
 import threading
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,20 +15,28 @@ from pydaub.cli.app import app
 from pydaub.cli.options import AnyFolder
 from pydaub.errors import InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 @app.command()
 def watch(
     folder: AnyFolder,
     *,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on. The default is visible from this machine only.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 0,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: this machine only]")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port to listen on; 0 takes a free one.  [default: that of this run's last page, or a free one]"
+        ),
+    ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     linger: Annotated[bool, typer.Option(help="Keep serving when the run has ended and nobody is watching.")] = True,
 ) -> None:
     """Show a run on a live page and steer it from there. Ctrl-C ends the page, not the run."""
     check_dashboard()
+    from pydaub.dashboard.address import Record
+    from pydaub.dashboard.app import Dashboard
     from pydaub.dashboard.serving import serve
     from pydaub.runs.folder import RunFolder
 
@@ -39,13 +47,14 @@ def watch(
 
         return list(portfolio("sklearn", opened.schema()))
 
-    serve(folder, addable=addable, host=host, port=port, browse=browser, linger=linger)
+    site = Dashboard(folder, addable)
+    serve(site, Record(folder), host=host, port=port, browse=browser, linger=linger)
 
 
-def open_page(folder: Path) -> threading.Event:
+def open_page(folder: Path, tell: Callable[[str], None]) -> threading.Event:
     """Start the page in another process, which ends some time after the run.
 
-    The event is set once its address has been printed.
+    `tell` gets the lines that say where the page is; the event is set once it has the first.
     """
     page = subprocess.Popen(  # noqa: S603  # ourselves
         [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-linger"],
@@ -58,13 +67,13 @@ def open_page(folder: Path) -> threading.Event:
 
     announced = threading.Event()
 
-    def tell() -> None:
+    def pass_on() -> None:
         for line in page.stderr or ():
-            typer.echo(line.rstrip(), err=True)
+            tell(line.rstrip())
             announced.set()
         announced.set()
 
-    threading.Thread(target=tell, daemon=True).start()  # does not hold up the run
+    threading.Thread(target=pass_on, daemon=True).start()  # does not hold up the run
     return announced
 
 

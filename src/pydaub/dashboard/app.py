@@ -1,47 +1,57 @@
 """The page's server: the page itself, a stream of changes, and an endpoint for commands. It serves nothing else.
 
-Every request must name the host that the server listens on and carry the token of the printed address. Commands must
-also come from the page itself: a cross-site request can neither set the header nor name the right origin.
+The page is the same for everybody and says nothing about the run. Everything else needs the token of the printed
+address, in a header: the script has it, and no browser adds it to a request of its own accord. Every request must name
+the host that the server listens on, and whatever changes something must come from the page itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 import time
-from contextlib import asynccontextmanager
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from pydaub.dashboard.following import Following
 from pydaub.dashboard.page import assembled
-from pydaub.errors import InputError
+from pydaub.errors import InputError, one_line
 from pydaub.records import COMMANDS
 from pydaub.runs.journal import JOURNAL, is_held
 from pydaub.runs.steering import STEERING, Mailbox
+from pydaub.views.story import waiting
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
     from typing import TypeAlias
 
     from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from pydaub.dashboard.address import Names
 
     Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 LOOK_SECONDS: Final = 0.25  # how often the journal is read
 IDLE_SHARE: Final = 10.0  # after reading it, wait at least this many times as long as that took
 BEHIND: Final = 40  # unread messages after which a slow viewer gets a new snapshot instead
-STILL_SECONDS: Final = 15.0  # between two comments that keep an idle stream open
+BEAT_SECONDS: Final = 1.5  # between two signs of life; static/net.js says how long it waits for one
+MOST_VIEWERS: Final = 50  # of one run
+LINGER: Final = 30.0  # seconds that the page of an ended run waits for a viewer
 PATIENCE: Final = 5.0  # seconds for the run to answer a command
+BODY_SECONDS: Final = 10.0  # for the rest of a request to arrive
+MOST_AT_WORK: Final = 8  # requests of one page that wait for something else than the page
 LARGEST_BODY: Final = 4096
+BEAT: Final = "event: beat\ndata: {}\n\n"
 HEADERS: Final = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -51,130 +61,213 @@ HEADERS: Final = {
 }
 
 
-class Dashboard:
-    """What the routes share: the account of one run and its viewers. `addable` names learners that can be added."""
+class Guard:
+    """Answers only requests that name the right host, and lets through to the run only those with the token."""
 
-    def __init__(self, folder: Path, addable: Callable[[], list[str]]) -> None:
-        self.following, self.mailbox = Following(folder / JOURNAL), Mailbox(folder / STEERING)
-        self.title, self.token = folder.resolve().name, secrets.token_urlsafe(24)
-        self.addable = addable
-        self.viewers: set[asyncio.Queue[str]] = set()
-        self._generation = 0
+    def __init__(self, token: str, names: Names) -> None:
+        self._token, self._names = token.encode(), names
 
-    def app(self, hosts: list[str]) -> Starlette:
-        """Return the application; `hosts` are the host names that requests may use."""
+    def app(self, routes: list[Route]) -> Starlette:
+        """Return the application with these routes."""
+        return Starlette(routes=routes, middleware=[Middleware(_Called, names=self._names)])
 
-        @asynccontextmanager
-        async def alive(_: Starlette) -> AsyncIterator[None]:
-            following = asyncio.create_task(self._follow())
-            yield
-            following.cancel()
+    def open(self, path: str, answer: Answer) -> Route:
+        """Return a route that needs no token."""
 
-        routes = [
-            Route("/", self._guarded(self.page)),
-            Route("/events", self._guarded(self.events)),
-            Route("/addable", self._guarded(self.names)),
-            Route("/steer", self._guarded(self.steer), methods=["POST"]),
-        ]
-        guard = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-        return Starlette(routes=routes, middleware=[guard], lifespan=alive)
+        async def answered(request: Request) -> Response:
+            return _with_headers(await answer(request))
 
-    async def _follow(self) -> None:
-        """Keep reading the journal and send what is new to all viewers."""
-        while True:
-            began = time.monotonic()
-            if self.following.look() and self.viewers:
-                self._send()
-            await asyncio.sleep(max(LOOK_SECONDS, IDLE_SHARE * (time.monotonic() - began)))
+        return Route(path, answered)
 
-    def _send(self) -> None:
-        """Send what has changed; everything, where the account began anew or a viewer is too slow."""
-        if self._generation != self.following.generation or any(viewer.full() for viewer in self.viewers):
-            self._send_all(self.viewers)
-            return
-        changes = _message("changes", self.following.changes())
-        for viewer in self.viewers:
-            viewer.put_nowait(changes)
+    def reading(self, path: str, answer: Answer) -> Route:
+        """Return a route that shows something."""
+        return Route(path, self._guarded(answer))
 
-    def _send_all(self, viewers: Iterable[asyncio.Queue[str]]) -> None:
-        snapshot = _message("snapshot", self.following.snapshot())
-        self._generation = self.following.generation
-        for viewer in viewers:
-            while not viewer.empty():
-                viewer.get_nowait()
-            viewer.put_nowait(snapshot)
+    def changing(self, path: str, answer: Answer) -> Route:
+        """Return a route that changes something."""
+
+        async def own(request: Request) -> Response:
+            if _is_foreign(request):
+                return error(403, "Commands must come from the page itself.")
+            return await answer(request)
+
+        return Route(path, self._guarded(own), methods=["POST"])
 
     def _guarded(self, answer: Answer) -> Answer:
-        """Refuse requests without the token, and give every response the headers."""
-
         async def guarded(request: Request) -> Response:
-            given = request.headers.get("x-token") or request.query_params.get("token") or ""
-            if secrets.compare_digest(given.encode(), self.token.encode()):
-                response = await answer(request)
-            else:
-                response = PlainTextResponse("The address must contain the token that was printed.\n", 403)
-            response.headers.update(HEADERS)
-            return response
+            given = request.headers.get("x-token", "").encode()
+            if not secrets.compare_digest(given, self._token):
+                return _with_headers(error(403, "The address must contain the token that was printed."))
+            return _with_headers(await answer(request))
 
         return guarded
 
-    async def page(self, _: Request) -> Response:
-        """Return the page with its style and script."""
-        nonce = secrets.token_urlsafe(16)
-        policy = (
-            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self';"
-            " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
-        return HTMLResponse(assembled(self.title, nonce), headers={"Content-Security-Policy": policy})
+
+class _Called:
+    """Refuses requests that call this machine by another name."""
+
+    def __init__(self, app: ASGIApp, names: Names) -> None:
+        self._app, self._names = app, names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            called = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+            if not self._names.accept(called):
+                await PlainTextResponse("This host name is not that of the page.\n", 400)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class Dashboard:
+    """The page of one run: its account and its viewers. `addable` names learners that can be added."""
+
+    def __init__(self, folder: Path, addable: Callable[[], list[str]]) -> None:
+        self.following, self.mailbox = Following(folder / JOURNAL), Mailbox(folder / STEERING)
+        self.title, self.addable = folder.resolve().name, addable
+        self.viewers: dict[asyncio.Queue[str], bool] = {}  # and whether each has its snapshot
+        self._arrived = asyncio.Event()
+        self._at_work = asyncio.Semaphore(MOST_AT_WORK)
+        self._task: asyncio.Task[None] | None = None
+        self._generation = 0
+
+    def app(self, token: str, names: Names) -> Starlette:
+        """Return the application."""
+        guard = Guard(token, names)
+        routes = [
+            guard.open("/", page),
+            guard.reading("/events", self.events),
+            guard.reading("/addable", self.names),
+            guard.changing("/steer", self.steer),
+        ]
+        return guard.app(routes)
+
+    def patience(self) -> float:
+        """Return how many seconds the page should wait for a viewer; infinite while somebody needs it."""
+        if self.viewers or is_held(self.following.path):
+            return math.inf
+        return LINGER if self.following.path.exists() else 10 * LINGER
 
     async def events(self, _: Request) -> Response:
-        """Stream a snapshot, and after it every change."""
-        headers = {"X-Accel-Buffering": "no"}
-        return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
-
-    async def _stream(self) -> AsyncIterator[str]:
+        """Stream a snapshot, and after it every change, with signs of life in between."""
+        if len(self.viewers) >= MOST_VIEWERS:
+            return error(503, f"This page is open {MOST_VIEWERS} times already. Close one of the others.")
         queue: asyncio.Queue[str] = asyncio.Queue(BEHIND)
-        self.following.look()
-        self._send()  # the other viewers would miss what is new
-        self._send_all([queue])
-        self.viewers.add(queue)  # before the first yield, which may wait
+        self.viewers[queue] = False
+        self._arrived.set()
+        if self._task is None:
+            self._task = asyncio.create_task(self._follow())
+        return _Stream(queue, lambda: self.viewers.pop(queue))
+
+    async def _follow(self) -> None:
+        """Keep reading the journal and send what is new, as long as somebody is watching.
+
+        The work is done in a thread, so that viewers hear from the server meanwhile.
+        """
+        while self.viewers:
+            self._arrived.clear()
+            began = time.monotonic()
+            old = [viewer for viewer, greeted in self.viewers.items() if greeted]
+            new = [viewer for viewer, greeted in self.viewers.items() if not greeted]
+            behind = any(viewer.full() for viewer in old)
+            news, whole = await run_in_threadpool(self._news, old=bool(old), new=bool(new), behind=behind)
+            for viewer in self.viewers:
+                if viewer in new or (viewer in old and news and news == whole):
+                    _replace(viewer, whole)
+                    self.viewers[viewer] = True
+                elif viewer in old and news:
+                    viewer.put_nowait(news)
+            with suppress(TimeoutError):
+                took = time.monotonic() - began
+                await asyncio.wait_for(self._arrived.wait(), max(LOOK_SECONDS, IDLE_SHARE * took))
+        self._task = None
+
+    def _news(self, *, old: bool, new: bool, behind: bool) -> tuple[str, str]:
+        """Read the journal; return what has changed for `old` viewers, and everything for `new` ones.
+
+        Old viewers get everything, too, where the account began anew or one of them is too slow.
+        """
         try:
-            while True:
-                try:
-                    yield await asyncio.wait_for(queue.get(), STILL_SECONDS)
-                except TimeoutError:
-                    yield ": still here\n\n"
-        finally:
-            self.viewers.discard(queue)
+            changed, again = self.following.look(), self._generation != self.following.generation
+            self._generation = self.following.generation
+            afresh = changed and old and (behind or again)
+            news = self._message("changes", self.following.changes()) if changed and old and not afresh else ""
+            whole = self._message("snapshot", self.following.snapshot()) if new or afresh else ""
+        except Exception as fault:  # noqa: BLE001  # a page must not go on showing what was
+            news = whole = self._message("snapshot", waiting(f"The page cannot show this run: {one_line(fault)}"))
+            return news, whole
+        return (whole if afresh else news), whole
+
+    def _message(self, kind: str, fields: dict[str, Any]) -> str:
+        fields["header"]["run"] = self.title
+        return f"event: {kind}\ndata: {json.dumps(fields, separators=(',', ':'), allow_nan=False)}\n\n"
 
     async def names(self, _: Request) -> Response:
         """Return the learners that could be added."""
         there = set(self.following.account.learners) if self.following.account else set()
         try:
-            found = await run_in_threadpool(self.addable)
-        except InputError as error:
-            return _error(409, str(error))
+            async with self._at_work:
+                found = await run_in_threadpool(self.addable)
+        except InputError as refused:
+            return error(409, str(refused))
         return JSONResponse([name for name in found if name not in there])
 
     async def steer(self, request: Request) -> Response:
         """Pass a command on to the run, and return its answer."""
-        if _is_foreign(request):
-            return PlainTextResponse("Commands must come from the page itself.\n", 403)
         try:
-            fields = json.loads(await _body(request))
+            fields = await body(request)
             command, learner = fields["command"], fields.get("learner")
             if command not in COMMANDS or not isinstance(learner, str | None):
                 raise ValueError(command)  # noqa: TRY301  # reported with the others below
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return _error(400, f"A command must be one of {', '.join(COMMANDS)}.")
+        except (ValueError, KeyError, TypeError):
+            return error(400, f"A command must be one of {', '.join(COMMANDS)}.")
         if not is_held(self.following.path):
-            return _error(409, "The run is not going on, so it cannot be steered.")
+            return error(409, "The run is not going on, so it cannot be steered.")
         try:
-            key = self.mailbox.send(command, learner)
-            answered = await run_in_threadpool(self.mailbox.answer_to, key, PATIENCE)
-        except InputError as error:
-            return _error(409, str(error))
+            async with self._at_work:
+                key = self.mailbox.send(command, learner)
+                answered = await run_in_threadpool(self.mailbox.answer_to, key, PATIENCE)
+        except InputError as refused:
+            return error(409, str(refused))
         return JSONResponse({"obeyed": answered})
+
+
+class _Stream(StreamingResponse):
+    """What comes into a queue, with signs of life in between. `ended` is called in any case."""
+
+    def __init__(self, queue: asyncio.Queue[str], ended: Callable[[], object]) -> None:
+        super().__init__(_lively(queue), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._ended()
+
+
+async def _lively(queue: asyncio.Queue[str]) -> AsyncIterator[str]:
+    yield BEAT
+    while True:
+        try:
+            yield await asyncio.wait_for(queue.get(), BEAT_SECONDS)
+        except TimeoutError:
+            yield BEAT
+
+
+def _replace(viewer: asyncio.Queue[str], message: str) -> None:
+    while not viewer.empty():
+        viewer.get_nowait()
+    viewer.put_nowait(message)
+
+
+async def page(_: Request) -> Response:
+    """Return the page with its style and script."""
+    nonce = secrets.token_urlsafe(16)
+    policy = (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self';"
+        " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return HTMLResponse(assembled("", nonce), headers={"Content-Security-Policy": policy})
 
 
 def _is_foreign(request: Request) -> bool:
@@ -182,21 +275,31 @@ def _is_foreign(request: Request) -> bool:
     origin = request.headers.get("origin")
     own = {f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https")}
     written = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-    return "x-token" not in request.headers or not written or (origin is not None and origin not in own)
+    return not written or (origin is not None and origin not in own)
 
 
-async def _body(request: Request) -> bytes:
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST_BODY:
-            raise ValueError("too long")
-    return body
+async def body(request: Request, largest: int = LARGEST_BODY) -> dict[str, Any]:
+    """Return the JSON object that came with a request; raise ValueError if it is none, or takes too long."""
+    content = b""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                content += part
+                if len(content) > largest:
+                    raise ValueError("too long")
+        fields = json.loads(content)
+    except (TimeoutError, RecursionError) as fault:
+        raise ValueError("not read") from fault
+    if not isinstance(fields, dict):
+        raise ValueError("no object")  # noqa: TRY004  # as all others
+    return fields
 
 
-def _error(status: int, message: str) -> Response:
+def error(status: int, message: str) -> Response:
+    """Return an answer that the page shows."""
     return JSONResponse({"error": message}, status)
 
 
-def _message(kind: str, fields: Mapping[str, Any]) -> str:
-    return f"event: {kind}\ndata: {json.dumps(fields, separators=(',', ':'), allow_nan=False)}\n\n"
+def _with_headers(response: Response) -> Response:
+    response.headers.update(HEADERS)
+    return response

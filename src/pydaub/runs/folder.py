@@ -9,6 +9,7 @@
       model.skops       the selected learner (model.pkl where skops cannot save it)
       result.json       what --json prints
       schema.json       what the columns are, for new rows
+      page.json         token and port of the live page, for its owner only
       learners/ learned/ fitted/ task.pkl     for workers; not needed once the run has ended
 """
 

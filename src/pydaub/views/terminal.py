@@ -128,6 +128,7 @@ class Display:
         self._began = time.monotonic()
         self._drawn: Group | None = None
         self._paused = False
+        self._told: list[str] = []
         self._drawn_at = self._cost = 0.0
         live = self._out.is_terminal and not self._out.is_dumb_terminal and not quiet
         self._live = (
@@ -144,6 +145,15 @@ class Display:
     def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
+            self._live = None
+            print_lines(self._out, self._told)  # they went with the table
+
+    def tell(self, line: str) -> None:
+        """Keep a line in view: below the live table, and after it."""
+        if self._live:
+            self._told.append(line)
+        else:
+            print_lines(self._out, [line])
 
     def take(self, event: Event, account: Account) -> None:
         """Show what has happened."""
@@ -161,6 +171,7 @@ class Display:
         return Group(
             Text(f"pydaub: {elapsed:,.0f} s on {self._place}{', paused' * self._paused}"),
             self._drawn or Text("starting"),
+            *(Text(plain(line), overflow="fold") for line in self._told),
         )
 
     def _table(self, account: Account) -> Group:

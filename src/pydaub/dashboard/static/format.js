@@ -19,7 +19,8 @@ const MARKS = {
   stopped: "■",
   killed: "✕",
   lost: "⚠",
-  gone: "⚠",
+  refused: "⚠",
+  full: "⚠",
 };
 
 const byId = (id) => document.getElementById(id);

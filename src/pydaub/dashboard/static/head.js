@@ -1,16 +1,18 @@
-// The header: state, verdict, progress, and which buttons work. Uses format.js, run.js and tab.js.
+// The header: state, verdict, progress, and which buttons work. Uses format.js, run.js, net.js and tab.js.
 
 // States of the connection, which the server cannot report.
 const CONNECTION = {
-  lost: "no connection; trying again",
-  gone: "this address is no longer valid; use the one that was printed last",
+  lost: "connection lost; trying again",
+  refused: "this address is not valid; open the one that was printed last",
+  full: "too many pages of this run are open; close one of them",
 };
 
 let busy = false; // a command is on its way
 
 function drawHead() {
   const { header } = run;
-  drawState(header.state, header.words);
+  drawConnection();
+  if (header.run) setText(byId("title"), header.run);
   setText(byId("trouble"), header.trouble ?? "");
   byId("trouble").hidden = !header.trouble;
   drawButtons(header);
@@ -30,18 +32,33 @@ function drawState(state, words) {
   setText(byId("state"), marked(state, words));
 }
 
-function drawLost(forGood) {
-  if (run.header.over) return; // nothing changes any more
-  const state = forGood ? "gone" : "lost";
-  drawState(state, CONNECTION[state]);
+// The state of the run, or of the connection where that is all that is known.
+function drawConnection() {
+  const { header } = run;
+  if (isLost() && !header.over) drawState(connection.state, CONNECTION[connection.state]);
+  else drawState(header.state, header.words);
+  drawButtons(header);
+  drawHeard();
+}
+
+// When the page last heard from its server. It ticks, so that it is no status that a screen reader would read out.
+function drawHeard() {
+  const heard = byId("heard");
+  heard.hidden = connection.state === "none" || !connection.heardAt || (run.header.over && !isLost());
+  const seconds = Math.max(Math.round(silence() / 1000), 0);
+  setText(
+    heard,
+    `${isLost() ? "no connection, " : ""}last heard ${seconds < 1 ? "just now" : `${duration(seconds)} ago`}`,
+  );
 }
 
 function drawButtons({ actions, confirm, immovable }) {
   setText(byId("immovable"), immovable ?? "");
   byId("immovable").hidden = !immovable;
   for (const command of ["pause", "stop", "add"]) {
-    byId(command).disabled = !actions[command] || busy;
-    byId(command).title = busy ? "A command is on its way" : actions[command] ? "" : immovable;
+    byId(command).disabled = !actions[command] || busy || isLost();
+    const why = busy ? "A command is on its way" : isLost() ? "There is no connection" : immovable;
+    byId(command).title = byId(command).disabled ? why : "";
   }
   if (actions.command) setText(byId("pause"), capitalised(actions.command));
   setText(byId("stop"), confirm.stop ? "Stop …" : "Stop");
@@ -60,7 +77,8 @@ function drawFacts(facts) {
 
 // The one fact that comes without words, because it changes every second.
 function drawElapsed() {
-  if (byId("state").dataset.state === "lost") return;
+  drawHeard();
+  if (isLost()) return;
   drawLanes();
   const words = document.querySelector("#facts .ticking bdi");
   if (words) setText(words, duration(elapsedNow()));

@@ -121,7 +121,8 @@ function start() {
   listen();
   const story = byId("story");
   if (!story) {
-    follow(take, drawLost);
+    takeToken();
+    follow(take, drawConnection);
     return;
   }
   document.body.classList.add("report");
