@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium"),
 ]
 PATIENCE = 60_000  # milliseconds until a test fails
+playwright.expect.set_options(timeout=PATIENCE)
 
 LEARNERS = """
 import sys

@@ -46,10 +46,8 @@ function drawHeard() {
   const heard = byId("heard");
   heard.hidden = connection.state === "none" || !connection.heardAt || (run.header.over && !isLost());
   const seconds = Math.max(Math.round(silence() / 1000), 0);
-  setText(
-    heard,
-    `${isLost() ? "no connection, " : ""}last heard ${seconds < 1 ? "just now" : `${duration(seconds)} ago`}`,
-  );
+  const ago = seconds < 1 ? "just now" : `${seconds < 120 ? `${seconds} s` : duration(seconds)} ago`;
+  setText(heard, `${isLost() ? "no connection, " : ""}last heard ${ago}`);
 }
 
 function drawButtons({ actions, confirm, immovable }) {
