@@ -1,4 +1,4 @@
-"""`pydaub watch`: the live page of a run."""
+"""`pydaub watch`: the live page of a run, or of all runs in a folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pydaub.cli.app import app
-from pydaub.cli.options import AnyFolder
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def watch(
-    folder: AnyFolder,
+    folder: Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed; or a folder of runs.")],
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: this machine only]")] = None,
     port: Annotated[
@@ -33,22 +32,29 @@ def watch(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     linger: Annotated[bool, typer.Option(help="Keep serving when the run has ended and nobody is watching.")] = True,
 ) -> None:
-    """Show a run on a live page and steer it from there. Ctrl-C ends the page, not the run."""
+    """Show a run on a live page and steer it from there, or list all runs of a folder.
+
+    Ctrl-C ends the page, not the run.
+    """
     check_dashboard()
     from pydaub.dashboard.address import Record
     from pydaub.dashboard.app import Dashboard
+    from pydaub.dashboard.listing import Listing, runs_in
     from pydaub.dashboard.serving import serve
+    from pydaub.runs.folder import ABOUT, RunFolder
+
+    several = not (folder / ABOUT).exists() and runs_in(folder)
+    if not several:
+        RunFolder(folder)  # refuses what is no run
+    site = Listing(folder, _addable) if several else Dashboard(folder, lambda: _addable(folder))
+    serve(site, Record(folder), host=host, port=port, browse=browser, linger=linger)
+
+
+def _addable(folder: Path) -> list[str]:
+    from pydaub.learners import portfolio
     from pydaub.runs.folder import RunFolder
 
-    opened = RunFolder(folder)
-
-    def addable() -> list[str]:
-        from pydaub.learners import portfolio
-
-        return list(portfolio("sklearn", opened.schema()))
-
-    site = Dashboard(folder, addable)
-    serve(site, Record(folder), host=host, port=port, browse=browser, linger=linger)
+    return list(portfolio("sklearn", RunFolder(folder).schema()))
 
 
 def open_page(folder: Path, tell: Callable[[str], None]) -> threading.Event:

@@ -22,11 +22,13 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from pydaub.dashboard.following import Following
-from pydaub.dashboard.page import assembled
+from pydaub.dashboard.page import assembled, list_page
 from pydaub.errors import InputError, one_line
 from pydaub.records import COMMANDS
 from pydaub.runs.journal import JOURNAL, is_held
+from pydaub.runs.notes import LONGEST, keep_notes, notes
 from pydaub.runs.steering import STEERING, Mailbox
+from pydaub.views.overview import commands
 from pydaub.views.story import waiting
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ PATIENCE: Final = 5.0  # seconds for the run to answer a command
 BODY_SECONDS: Final = 10.0  # for the rest of a request to arrive
 MOST_AT_WORK: Final = 8  # requests of one page that wait for something else than the page
 LARGEST_BODY: Final = 4096
+LARGEST_NOTES: Final = 20 * LONGEST  # bytes: old and new text, escaped
 BEAT: Final = "event: beat\ndata: {}\n\n"
 HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -119,9 +122,13 @@ class _Called:
 
 
 class Dashboard:
-    """The page of one run: its account and its viewers. `addable` names learners that can be added."""
+    """The page of one run: its account and its viewers.
 
-    def __init__(self, folder: Path, addable: Callable[[], list[str]]) -> None:
+    `addable` names learners that can be added. With `home`, it is a page of several, and leads back to their list.
+    """
+
+    def __init__(self, folder: Path, addable: Callable[[], list[str]], *, home: bool = False) -> None:
+        self.folder, self.home = folder, home
         self.following, self.mailbox = Following(folder / JOURNAL), Mailbox(folder / STEERING)
         self.title, self.addable = folder.resolve().name, addable
         self.viewers: dict[asyncio.Queue[str], bool] = {}  # and whether each has its snapshot
@@ -134,10 +141,12 @@ class Dashboard:
         """Return the application."""
         guard = Guard(token, names)
         routes = [
-            guard.open("/", page),
+            guard.open("/", shell("run")),
             guard.reading("/events", self.events),
             guard.reading("/addable", self.names),
+            guard.reading("/about", self.about),
             guard.changing("/steer", self.steer),
+            guard.changing("/notes", self.note),
         ]
         return guard.app(routes)
 
@@ -198,7 +207,7 @@ class Dashboard:
         return (whole if afresh else news), whole
 
     def _message(self, kind: str, fields: dict[str, Any]) -> str:
-        fields["header"]["run"] = self.title
+        fields["header"] |= {"run": self.title, "home": self.home}
         return f"event: {kind}\ndata: {json.dumps(fields, separators=(',', ':'), allow_nan=False)}\n\n"
 
     async def names(self, _: Request) -> Response:
@@ -230,6 +239,34 @@ class Dashboard:
             return error(409, str(refused))
         return JSONResponse({"obeyed": answered})
 
+    async def about(self, _: Request) -> Response:
+        """Return the notes on the run, and commands for it."""
+        return JSONResponse(await run_in_threadpool(self._about))
+
+    def _about(self) -> dict[str, Any]:
+        from pydaub.runs.saving import PICKLE, SAFE  # noqa: PLC0415  # imports skops, which takes most of a second
+
+        if self.following.account is None:
+            self.following.look()
+        state = self.following.account.state if self.following.account else "waiting"
+        model = next((name for name in (SAFE, PICKLE) if (self.folder / name).exists()), None)
+        return {"run": self.title, "notes": notes(self.folder), "commands": commands(self.folder, state, model)}
+
+    async def note(self, request: Request) -> Response:
+        """Keep notes on the run."""
+        try:
+            fields = await body(request, LARGEST_NOTES)
+            text, before = fields["text"], fields["before"]
+            if not isinstance(text, str) or not isinstance(before, str):
+                raise TypeError(text)  # noqa: TRY301  # reported with the others below
+        except (ValueError, KeyError, TypeError):
+            return error(400, "Notes must be text, and not too long.")
+        try:
+            await run_in_threadpool(keep_notes, self.folder, text, before)
+        except InputError as refused:
+            return error(409, str(refused))
+        return JSONResponse({"notes": text})
+
 
 class _Stream(StreamingResponse):
     """What comes into a queue, with signs of life in between. `ended` is called in any case."""
@@ -260,14 +297,19 @@ def _replace(viewer: asyncio.Queue[str], message: str) -> None:
     viewer.put_nowait(message)
 
 
-async def page(_: Request) -> Response:
-    """Return the page with its style and script."""
-    nonce = secrets.token_urlsafe(16)
-    policy = (
-        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self';"
-        " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-    return HTMLResponse(assembled("", nonce), headers={"Content-Security-Policy": policy})
+def shell(kind: str) -> Answer:
+    """Return what serves a page with its style and script: that of a `run`, or of several `runs`."""
+
+    async def page(_: Request) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        policy = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self';"
+            " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        content = assembled("", nonce) if kind == "run" else list_page(nonce)
+        return HTMLResponse(content, headers={"Content-Security-Policy": policy})
+
+    return page
 
 
 def _is_foreign(request: Request) -> bool:

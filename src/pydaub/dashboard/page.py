@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # In this order: constants must exist before main.js runs.
 SCRIPTS: Final = (
@@ -17,6 +17,7 @@ SCRIPTS: Final = (
     "address.js",
     "net.js",
     "tab.js",
+    "about.js",
     "head.js",
     "scales.js",
     "lanes.js",
@@ -34,21 +35,37 @@ SCRIPTS: Final = (
     "steering.js",
     "main.js",
 )
-STYLES: Final = ("colours.css", "page.css", "table.css", "charts.css", "media.css")
+STYLES: Final = ("colours.css", "page.css", "table.css", "charts.css", "runs.css", "media.css")
 MARKUP: Final = "page.html"
+# The list of several runs.
+LIST_SCRIPTS: Final = ("format.js", "net.js", "about.js", "runs.js")
+LIST_STYLES: Final = ("colours.css", "page.css", "table.css", "runs.css", "media.css")
+LIST_MARKUP: Final = "runs.html"
 
 
 def assembled(title: str, nonce: str, story: Mapping[str, Any] | None = None, unscripted: str = "") -> str:
     """Return the page. With a story it shows that and needs no server. `unscripted` is shown where scripts are off."""
     parts = {
-        "/*STYLE*/": "\n".join(map(_content, STYLES)),
-        "/*SCRIPT*/": _script(),
+        **_parts(STYLES, SCRIPTS),
         "<!--STORY-->": "" if story is None else _embedded(story),
         "<!--UNSCRIPTED-->": unscripted or "This page needs JavaScript.",
         "__TITLE__": escape(title),
         "__NONCE__": nonce,
     }
-    text = _content(MARKUP)
+    return _filled(MARKUP, parts)
+
+
+def list_page(nonce: str) -> str:
+    """Return the page that lists several runs."""
+    return _filled(LIST_MARKUP, {**_parts(LIST_STYLES, LIST_SCRIPTS), "__NONCE__": nonce})
+
+
+def _parts(styles: Iterable[str], scripts: Iterable[str]) -> dict[str, str]:
+    return {"/*STYLE*/": "\n".join(map(_content, styles)), "/*SCRIPT*/": _script(scripts)}
+
+
+def _filled(markup: str, parts: Mapping[str, str]) -> str:
+    text = _content(markup)
     for mark, part in parts.items():
         text = text.replace(mark, part)
     return text
@@ -58,9 +75,9 @@ def _content(name: str) -> str:
     return (files("pydaub.dashboard") / "static" / name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
-    """Return all scripts in one scope of their own, so that they share names with each other and with nothing else."""
-    joined = "\n".join(map(_content, SCRIPTS))
+def _script(scripts: Iterable[str]) -> str:
+    """Return scripts in one scope of their own, so that they share names with each other and with nothing else."""
+    joined = "\n".join(map(_content, scripts))
     return f'"use strict";\n{{\n{joined}}}\n'
 
 

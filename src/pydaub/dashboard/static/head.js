@@ -11,11 +11,10 @@ let busy = false; // a command is on its way
 
 function drawHead() {
   const { header } = run;
-  drawConnection();
   if (header.run) setText(byId("title"), header.run);
+  byId("home").hidden = !header.home;
   setText(byId("trouble"), header.trouble ?? "");
   byId("trouble").hidden = !header.trouble;
-  drawButtons(header);
   drawFacts(header.facts);
   setText(byId("verdict"), header.verdict.line);
   const { fraction } = header.verdict;
@@ -24,7 +23,7 @@ function drawHead() {
   const percent = 100 * (fraction ?? 0);
   bar.setAttribute("aria-valuenow", percent.toFixed(0));
   bar.firstElementChild.style.width = `${percent}%`;
-  drawTab();
+  drawConnection();
 }
 
 function drawState(state, words) {
@@ -39,6 +38,7 @@ function drawConnection() {
   else drawState(header.state, header.words);
   drawButtons(header);
   drawHeard();
+  drawTab();
 }
 
 // When the page last heard from its server. It ticks, so that it is no status that a screen reader would read out.

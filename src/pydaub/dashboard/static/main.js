@@ -54,6 +54,8 @@ function listen() {
   byId("stop").onclick = () => steer("stop", null, run.header.confirm.stop);
   byId("add").onclick = addLearner;
   byId("notify").onclick = askToNotify;
+  byId("notes").onclick = () => openNotes("");
+  byId("commands").onclick = () => openCommands("");
   byId("skip").onclick = (event) => {
     event.preventDefault(); // the address is for what is remembered
     byId("ranking").focus();

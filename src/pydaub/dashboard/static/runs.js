@@ -1,0 +1,208 @@
+// The list of the runs in a folder. Uses format.js, net.js and about.js.
+
+const ASK_MILLISECONDS = 2000; // between two questions; with the patience below, silence is noticed within 5 s
+const PATIENCE_MILLISECONDS = 2500;
+
+const words = (value) => String(value ?? "");
+const by = (value) => (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
+const high = (value) => by((one) => -(value(one) ?? -Infinity));
+
+// Title, what is shown, and the order when sorted by it.
+const LIST = [
+  ["Run", "name", by((one) => one.name)],
+  ["State", "state", by((one) => `${one.going ? 0 : 1} ${one.state}`)],
+  ["Leader", "leader", by((one) => `${one.scoring} ${one.leader}`)],
+  ["Score", "score", high((one) => one.score)],
+  ["Rows", "size", high((one) => one.size)],
+  ["Training time", "seconds", high((one) => one.seconds)],
+  ["Allocations", "allocations", high((one) => one.allocations)],
+  ["Started", "started", high((one) => one.started)],
+];
+
+const list = { runs: new Map(), version: "", rows: new Map(), picked: new Set(), sort: "Started", lost: false };
+
+async function look() {
+  const headers = { "X-Token": connection.token };
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MILLISECONDS);
+    const answer = await fetch(`runs?version=${list.version}`, { headers, signal });
+    const news = await answer.json();
+    if (answer.status === 403)
+      drawListState("refused", "this address is not valid; open the one that was printed last");
+    else if (news.runs) takeRuns(news);
+    else drawListState("live", summaryOfStates());
+  } catch {
+    drawListState("lost", "connection lost; trying again");
+  }
+  setTimeout(look, ASK_MILLISECONDS);
+}
+
+function takeRuns({ version, folder, runs }) {
+  list.version = version;
+  list.runs = new Map(runs.map((one) => [one.name, one]));
+  for (const name of list.picked) if (!list.runs.has(name)) list.picked.delete(name);
+  for (const name of list.rows.keys()) if (!list.runs.has(name)) list.rows.delete(name);
+  setText(byId("title"), folder);
+  drawListState("live", summaryOfStates());
+  drawRuns();
+}
+
+function summaryOfStates() {
+  const going = [...list.runs.values()].filter((one) => one.going).length;
+  return going ? `${count(going)} going on` : "none going on";
+}
+
+function drawListState(state, text) {
+  byId("state").dataset.state = state;
+  setText(byId("state"), marked(state, text));
+  const title = `${state === "live" ? text : "connection lost"} · ${byId("title").textContent || "Runs"} · pydaub`;
+  if (document.title !== title) document.title = title;
+}
+
+function drawRuns() {
+  const wanted = byId("search").value.trim().toLowerCase();
+  const order = LIST.find(([title]) => title === list.sort)[2];
+  const runs = [...list.runs.values()]
+    .filter((one) => found(one, wanted))
+    .sort((a, b) => order(a, b) || (a.name < b.name ? -1 : 1));
+  arrange(document.querySelector("#runs tbody"), runs.map(rowOf));
+  byId("empty").hidden = runs.length > 0 || !list.version;
+  const all = list.runs.size;
+  setText(byId("count"), runs.length === all ? `${count(all)} runs` : `${count(runs.length)} of ${count(all)} runs`);
+  for (const head of document.querySelectorAll("#runs thead th")) {
+    if (head.dataset.by === list.sort) head.setAttribute("aria-sort", "descending");
+    else head.removeAttribute("aria-sort");
+  }
+  byId("sort").value = list.sort;
+}
+
+const found = (one, wanted) =>
+  !wanted || [one.name, one.state, one.leader, one.notes].some((text) => words(text).toLowerCase().includes(wanted));
+
+// The row of a run, made again only if something in it has changed.
+function rowOf(one) {
+  const content = JSON.stringify(one);
+  const before = list.rows.get(one.name);
+  if (before?.content === content) return before.row;
+  const row = before?.row ?? make("tr");
+  const focused = row.contains(document.activeElement) ? document.activeElement.dataset.what : null;
+  row.dataset.state = one.state;
+  row.replaceChildren(...cellsOf(one));
+  if (focused) row.querySelector(`[data-what="${focused}"]`)?.focus();
+  list.rows.set(one.name, { row, content });
+  return row;
+}
+
+function cellsOf(one) {
+  const box = make("input", undefined, { type: "checkbox", "aria-label": `Compare ${one.name}`, "data-what": "pick" });
+  box.checked = list.picked.has(one.name);
+  box.onchange = () => pick(one.name, box.checked);
+  const base = `run/${encodeURIComponent(one.name)}/`;
+  const open = make("a", one.name, { href: `${base}#token=${connection.token}`, "data-what": "open" });
+  const note = link(one.noted ? "Edit" : "Add a note", () => openNotes(base));
+  const copy = link("Commands", () => openCommands(base));
+  note.dataset.what = "note";
+  copy.dataset.what = "copy";
+  note.setAttribute("aria-label", `Notes on ${one.name}`);
+  copy.setAttribute("aria-label", `Commands for ${one.name}`);
+  const known = one.score !== undefined && one.score !== null;
+  const rows = one.size ? `${count(one.size)} of ${count(one.full_size)}` : "";
+  return [
+    within(make("td", undefined, { class: "pick" }), box),
+    within(
+      make("td", undefined, { class: "l" }),
+      open,
+      ...(one.notes ? [make("div", one.notes, { class: "note" })] : []),
+    ),
+    make("td", marked(one.state), { class: "l state" }),
+    make("td", one.trouble || one.leader, { class: "l", "data-title": one.trouble ? "Trouble" : "Leader" }),
+    make("td", known ? `${one.scoring} ${one.score_words}` : "", { "data-title": "Score" }),
+    make("td", rows, { class: "n", "data-title": "Rows" }),
+    make("td", one.time, { class: "n", "data-title": "Training time" }),
+    make("td", one.allocations ? count(one.allocations) : "", { class: "n", "data-title": "Allocations" }),
+    make("td", startedAt(one.started), { class: "n", "data-title": "Started" }),
+    within(make("td", undefined, { class: "l" }), within(make("div", undefined, { class: "doing" }), note, copy)),
+  ];
+}
+
+function startedAt(seconds) {
+  const date = new Date(1000 * seconds);
+  const two = (value) => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+function pick(name, wanted) {
+  if (wanted) list.picked.add(name);
+  else list.picked.delete(name);
+  byId("compare").disabled = list.picked.size !== 2;
+  setText(byId("compare"), list.picked.size > 2 ? "Compare: choose only two" : "Compare two");
+}
+
+async function compareTwo() {
+  const [one, other] = [...list.picked];
+  const query = new URLSearchParams([
+    ["run", one],
+    ["run", other],
+  ]);
+  const answer = (await asked(`compare?${query}`)) ?? NO_ANSWER;
+  if (answer.error) return openDialog("Compare", [make("p", answer.error)]);
+  const facts = table(["", ...answer.runs], answer.facts);
+  const learners = answer.learners.map(([name, ...both]) => [
+    name,
+    ...both.map(([score, rows]) => `${score} (${rows} rows)`),
+  ]);
+  const [alone, also] = answer.alone;
+  const rest = `Learners that only one run has tried: ${alone} in ${answer.runs[0]}, ${also} in ${answer.runs[1]}.`;
+  const more = answer.common > learners.length ? ` The first ${learners.length} of ${answer.common} are shown.` : "";
+  const common = answer.common
+    ? [make("h3", "Learners that both have tried: latest score"), table(["Learner", ...answer.runs], learners)]
+    : [];
+  const warning = answer.warning ? [make("p", answer.warning)] : [];
+  return openDialog("Two runs", [...warning, facts, ...common, make("p", rest + more, { class: "quiet" })]);
+}
+
+function table(titles, rows) {
+  const head = within(make("tr"), ...titles.map((title) => make("th", title, title ? { scope: "col" } : {})));
+  const body = rows.map(([title, ...values]) => {
+    const row = within(make("tr"), make("th", title, { scope: "row" }), ...values.map((value) => make("td", value)));
+    row.classList.toggle("differs", values[0] !== values[1]);
+    return row;
+  });
+  return within(
+    make("table", undefined, { class: "compared" }),
+    within(make("thead"), head),
+    within(make("tbody"), ...body),
+  );
+}
+
+function drawListHead() {
+  const titles = LIST.map(([title, ,], place) => {
+    const button = make("button", title, { type: "button" });
+    button.onclick = () => sortBy(title);
+    return within(
+      make("th", undefined, { scope: "col", "data-by": title, ...(place < 3 ? { class: "l" } : {}) }),
+      button,
+    );
+  });
+  const row = document.querySelector("#runs thead tr");
+  row.append(make("td"), ...titles, make("td"));
+  byId("sort").append(...LIST.map(([title]) => make("option", title, { value: title })));
+}
+
+function sortBy(title) {
+  list.sort = title;
+  drawRuns();
+}
+
+function startList() {
+  takeToken();
+  drawListHead();
+  byId("search").oninput = drawRuns;
+  byId("sort").onchange = () => sortBy(byId("sort").value);
+  byId("compare").onclick = compareTwo;
+  addEventListener("hashchange", takeToken);
+  look();
+}
+
+startList();

@@ -1,0 +1,36 @@
+"""Notes that a person keeps on a run: a text file in its folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydaub.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOTES: Final = "notes.txt"
+LONGEST: Final = 20_000  # characters
+
+
+def notes(folder: Path) -> str:
+    """Return the notes on a run; empty if there are none."""
+    try:
+        with (folder / NOTES).open(encoding="utf-8", errors="replace") as file:
+            return file.read(LONGEST)
+    except OSError:
+        return ""
+
+
+def keep_notes(folder: Path, text: str, before: str) -> None:
+    """Replace the notes, which must still be those that were there `before`: another person may have changed them."""
+    if len(text) > LONGEST:
+        raise InputError(f"Notes must have at most {LONGEST:,} characters, got {len(text):,}.")
+    if notes(folder) != before:
+        raise InputError("The notes have been changed elsewhere meanwhile. Copy yours, and open them again.")
+    part = folder / f"{NOTES}.part"
+    try:
+        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        part.replace(folder / NOTES)
+    except OSError as error:
+        raise InputError(f"Cannot write {folder / NOTES}: {error.strerror}.") from None
