@@ -10,6 +10,7 @@
       result.json       what --json prints
       schema.json       what the columns are, for new rows
       page.json         token and port of the live page, for its owner only
+      notes.txt         what a person has noted on the run
       learners/ learned/ fitted/ task.pkl     for workers; not needed once the run has ended
 """
 
