@@ -15,7 +15,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pydaub import STRATEGIES, Allocation, Daub, DifferenceBound, InputError, Measurement, Schedule, SlopeBound
+from pydaub import (
+    STRATEGIES,
+    Allocation,
+    Daub,
+    DifferenceBound,
+    Elimination,
+    InputError,
+    Measurement,
+    Schedule,
+    SlopeBound,
+)
 from pydaub.algorithm import theory
 from pydaub.algorithm.noisy import INTERVALS, ConfidenceBound
 
@@ -211,7 +221,8 @@ def test_no_learner_below_the_largest_bound_at_N_gets_more_rows(data: st.DataObj
     """For any non-increasing bounds, valid or not."""
     world = data.draw(worlds())
     low = {j: data.draw(st.fractions(0, 1, max_denominator=50)) for j in world.problem.f}
-    u = {j: data.draw(valid_bound(lambda _n, level=level: level, world.N)) for j, level in low.items()}
+    levels: dict[str, Exact] = {j: (lambda _n, level=level: level) for j, level in low.items()}  # type: ignore[misc]
+    u = {j: data.draw(valid_bound(level, world.N)) for j, level in levels.items()}
     trace = theory.daub_star(world.problem.f, world.schedule, lambda curve, _: u[curve.learner](curve.sizes[-1]))
     most = theory.u_max(u.values(), world.N)
     for j in world.past_bootstrap(trace):
@@ -366,7 +377,7 @@ def test_dropping_in_rounds_is_not_optimal_in_allocation() -> None:
     n_star = theory.n_star(theory.difference_bound(f["j"], N), 1, N)
     assert n_star == 2
     assert theory.daub_star(f, schedule).of("j") == (10, 20, 40), "its bootstrap"
-    rounds = STRATEGIES["elimination"](list(f), schedule, train_bound=False)
+    rounds = Elimination(list(f), schedule, train_bound=False)
     given_to_j = []
     while (allocation := rounds.ask()) is not None:
         if allocation.learner == "j":

@@ -41,6 +41,15 @@ def test_a_run_that_has_ended_is_shown_as_it_was_told(finished: Finished) -> Non
     assert call("show", finished.folder, "--json").json == told
 
 
+def test_a_run_says_how_many_validation_rows_are_enough(finished: Finished) -> None:
+    told = call("advise", finished.folder, "--delta", "0.05", "--json").json
+    done = call("advise", finished.folder, "--delta", "0.05")
+    assert done.code == 0
+    assert told["selected"] == finished.done.json["selected"]
+    assert f"With {told['valid_rows']:,} validation rows, a difference of" in done.out
+    assert "`delta` must be greater than 0, got -1.0." in refused("advise", finished.folder, "--delta", "-1")
+
+
 def test_a_run_is_shown_as_far_as_its_journal_goes(finished: Finished, copied: Path) -> None:
     """Cut anywhere, also in the middle of a line; and what was kept of its end is not told then."""
     whole = finished.done.json

@@ -74,7 +74,7 @@ MAKERS: dict[type, list[Make]] = {
 }
 
 
-def over(*makers: Make) -> Any:
+def over(*makers: Make) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("make", makers, ids=[make.__name__ for make in makers])
 
 

@@ -1,4 +1,4 @@
-"""`pydaub show`, `plot`, `report`, `predict` and `learners`."""
+"""`pydaub show`, `advise`, `plot`, `report`, `predict` and `learners`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +40,26 @@ def show(folder: AnyFolder, *, as_json: Json = False) -> None:
         print_lines(out, ["", f"The page: {page}"])
     elif account.state in GOING_ON:
         print_lines(out, ["", f"The run is going on. `pydaub watch {folder}` shows it live."])
+
+
+@app.command()
+def advise(
+    folder: AnyFolder,
+    *,
+    delta: Annotated[
+        float | None, typer.Option(help="Difference of scores to tell from chance.  [default: the run's]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say how many validation rows are enough, and what the others would bring to training."""
+    from pydaub.runs.advice import advise as advice
+    from pydaub.runs.folder import RunFolder
+
+    found = advice(RunFolder(folder).account(), delta)
+    if as_json:
+        typer.echo(json.dumps({**asdict(found), "fraction": found.fraction}))
+    else:
+        print_lines(console(), found.sentences)
 
 
 @app.command()

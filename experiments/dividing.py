@@ -1,0 +1,82 @@
+"""Does the advice on validation rows help? Divide the rows as usual, then as advised, and score on rows nobody saw.
+
+    python experiments/dividing.py DATA... [--target target] [--learners sklearn] [--folder build/dividing]
+
+For each data set, a fifth of the rows is held out. A first run divides the others 70/30; a second one as
+`pydaub advise` says of the first. Both winners, trained on their training rows, are scored on the fifth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+from replays import markdown, percent
+
+HELD_OUT: Final = 0.2
+SEED: Final = 2016
+
+
+def divided(data: Path, target: str, learners: str, folder: Path) -> list[list[str]]:
+    """Return a line for each of the two divisions."""
+    frame = pd.read_parquet(data)
+    test = frame.groupby(target, group_keys=False, observed=True).sample(frac=HELD_OUT, random_state=SEED)
+    folder.mkdir(parents=True, exist_ok=True)
+    frame.drop(test.index).to_parquet(folder / "rest.parquet")
+    test.to_parquet(folder / "test.parquet")
+    lines: list[list[str]] = []
+    fraction: float | None = None
+    for name in ("usual", "advised"):
+        run = folder / name
+        if not (run / "journal.jsonl").exists():
+            option = () if fraction is None else ("--validation-fraction", f"{fraction:.4f}")
+            _pydaub("run", str(folder / "rest.parquet"), "--target", target, "--learners", learners, "--jobs", "2",
+                    "--quiet", "--out", str(run), *option)  # fmt: skip
+        result = json.loads(_pydaub("show", str(run), "--json"))
+        advice = json.loads(_pydaub("advise", str(run), "--json"))
+        _pydaub("predict", str(run), str(folder / "test.parquet"), "--out", str(run / "predicted.csv"))
+        predicted = pd.read_csv(run / "predicted.csv")["prediction"].astype(str)
+        score = float((predicted.to_numpy() == test[target].astype(str).to_numpy()).mean())
+        expected = advice["prospect"]
+        lines.append([
+            data.stem, name, f"{advice['train_rows']:,}", f"{advice['valid_rows']:,}", result["selected"],
+            f"{result['valid_score']:.4f}", f"{score:.4f}",
+            f"{expected['score']:.4f} ({expected['low']:.4f} to {expected['high']:.4f})" if expected else "",
+            percent(advice["detectable"], 2),
+        ])  # fmt: skip
+        fraction = advice["fraction"]
+    return lines
+
+
+def _pydaub(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "pydaub", *arguments], capture_output=True, text=True, check=False)  # noqa: S603  # our own command
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout
+
+
+def main() -> None:
+    """Print the table."""
+    made: Any = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    made.add_argument("data", type=Path, nargs="+", help="Parquet files with a class to predict")
+    made.add_argument("--target", default="target")
+    made.add_argument("--learners", default="sklearn")
+    made.add_argument("--folder", type=Path, default=Path("build/dividing"), help="where runs are kept")
+    chosen = made.parse_args()
+    lines = [
+        line
+        for data in chosen.data
+        for line in divided(data, chosen.target, chosen.learners, chosen.folder / data.stem)
+    ]
+    header = ("Data set", "Division", "Training rows", "Validation rows", "Selected", "Validation score",
+              "Score on unseen rows", "Forecast for the advised division", "Difference told from chance")  # fmt: skip
+    print(markdown(header, lines, left=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""How many validation rows are enough: what a run tells about dividing its rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pydaub.algorithm.prospects import more_rows
+from pydaub.errors import InputError
+from pydaub.records import Measurement, score_text
+from pydaub.runs.certificate import Prospect
+from pydaub.runs.contest import curves_of, traces_of
+from pydaub.runs.paired import standard_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydaub.runs.account import Account
+
+SURENESS: Final = 1.96 + 0.84  # standard errors: a true difference is found at the 5 % level in 8 of 10 cases
+LEAST: Final = 1_000  # validation rows; fewer would make the score of the selected learner itself too uncertain
+USUAL_DELTA: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """How to divide the rows of a run between training and validation.
+
+    Parameters
+    ----------
+    selected
+        The learner that the run selected.
+    compared
+        How many learners with all training rows it was compared with; 0 if the noise was estimated from its score.
+    delta
+        The difference of scores that should be told from chance.
+    train_rows, valid_rows
+        How the run divided its rows.
+    detectable
+        The smallest difference that its validation rows tell from chance in 8 of 10 cases.
+    needed
+        Validation rows that do so for delta, at least 1,000.
+    prospect
+        What the selected learner would probably reach with the other rows in training; None if there are none, or if
+        that is unknown.
+    """
+
+    selected: str
+    compared: int
+    delta: float
+    train_rows: int
+    valid_rows: int
+    detectable: float
+    needed: int
+    prospect: Prospect | None
+
+    @property
+    def fraction(self) -> float:
+        """Share of all rows for validation."""
+        return self.needed / (self.train_rows + self.valid_rows)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The advice in words."""
+        delta = score_text(self.delta)
+        others = f"any of the {self.compared} others with all rows" if self.compared > 1 else "the other with all rows"
+        others = others if self.compared else "another learner, if they share half of their errors,"
+        seen = (
+            f"With {self.valid_rows:,} validation rows, a difference of {score_text(self.detectable)} between"
+            f" {self.selected} and {others} is told from chance in 8 of 10 cases."
+        )
+        rows = self.train_rows + self.valid_rows
+        if self.needed >= rows:
+            enough = f"For {delta}, all {rows:,} rows would not be enough"
+        else:
+            enough = f"For {delta}, {self.needed:,} rows are enough (--validation-fraction {self.fraction:.2g})"
+        if self.prospect is None:
+            return [seen, f"{enough}."]
+        found = self.prospect
+        scores = f"{score_text(found.score)} ({score_text(found.low)} to {score_text(found.high)})"
+        more = self.valid_rows - self.needed
+        return [seen, f"{enough}.", f"With the other {more:,} in training, it would probably reach {scores}."]
+
+
+def advise(account: Account, delta: float | None = None) -> Advice:
+    """Return the advice that a run gives.
+
+    The noise of a difference is measured by pairs: the selected learner and each other one with all rows were scored on
+    the same blocks of validation rows. Where there is no other one, the noise of an accuracy stands for it, which is
+    right for two learners that share half of their errors.
+
+    Parameters
+    ----------
+    account
+        A run in which a learner had all training rows.
+    delta
+        The difference of scores that should be told from chance. By default that of the run, or 0.01.
+    """
+    found, scores = curves_of(account.result), account.scores
+    full = {
+        name: curve[-1].outcome
+        for name, curve in found.items()
+        if curve[-1].allocation.size == account.full_size and isinstance(curve[-1].outcome, Measurement)
+    }
+    leader = account.leader.learner if account.leader else ""
+    if leader not in full:
+        raise InputError("Advice needs a run in which a learner had all training rows. Let the run finish first.")
+    if scores.cross_validated or not scores.rows:
+        raise InputError("Advice must be about validation rows, and this run has none: it cross-validated.")
+    own = full[leader]
+    others = [each.parts for name, each in full.items() if name != leader and len(each.parts) == len(own.parts) > 0]
+    error = max((_error(own.parts, parts) for parts in others), default=scores.standard_error(account.full_size, own))
+    if error is None:
+        raise InputError(f"Advice needs the noise of the scores, which is not known for {scores.name} in this run.")
+    if delta is None:
+        if scores.top != 1.0:
+            raise InputError(f"`delta` must be given for {scores.name}, as a difference of scores.")
+        delta = float(account.strategy.settings.get("delta", USUAL_DELTA))
+    if not delta > 0:
+        raise InputError(f"`delta` must be greater than 0, got {delta}.")
+    needed = max(math.ceil(scores.rows * (SURENESS * error / delta) ** 2), LEAST)
+    rows = account.full_size + scores.rows - needed
+    trace = traces_of(found, scores)[leader]
+    prospect = None
+    if rows > account.full_size and (errors := more_rows(trace, rows / account.full_size)):
+        low, middle, high = (own.valid_score + trace.errors[-1] - each for each in errors)
+        prospect = Prospect(rows, middle, low, high)
+    return Advice(leader, len(others), delta, account.full_size, scores.rows, SURENESS * error, needed, prospect)
+
+
+def _error(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the standard error of the difference of two learners on the same blocks."""
+    found = standard_error([a - b for a, b in zip(first, second, strict=True)])
+    if found is None:
+        raise InputError(f"Advice needs more validation rows: {len(first)} are too few to estimate their noise.")
+    return found

@@ -1,0 +1,102 @@
+"""How many validation rows are enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pydaub import Account, Allocation, Asked, Daub, Evaluated, InputError, Measurement, Schedule, Scores
+from pydaub.runs.advice import LEAST, SURENESS, advise
+
+FULL, ROWS, BLOCKS = 4000, 10_000, 100
+ACCURACY = Scores("accuracy", ROWS)
+
+
+def run_of(parts: dict[str, tuple[float, ...]], scores: Scores = ACCURACY, *, keep: bool = True) -> Account:
+    """Return a run in which each learner has three sizes; `keep` says whether it has the blocks of its scores."""
+    strategy = Daub(list(parts), Schedule((1000, 2000, FULL)), train_bound=False)
+    account = Account(strategy, {**strategy.settings, "scores": scores.to_json()}, held=True)
+    for name, blocks in parts.items():
+        for size in (1000, 2000, FULL):
+            score = float(np.mean(blocks)) - 0.02 * (FULL / size - 1) / 3
+            kept = blocks if keep and size == FULL else ()
+            account.take(Asked(Allocation(name, size), None))
+            account.take(Evaluated(Allocation(name, size), Measurement(1.0, score, 1.0, {}, kept), 1.0))
+    return account
+
+
+def drawn(right: float, differ: float) -> dict[str, tuple[float, ...]]:
+    """Return two learners' scores in blocks: rows on which they differ are right for one of them, at random."""
+    rng = np.random.default_rng(0)
+    first = rng.random(ROWS) < right
+    second = np.where(rng.random(ROWS) < differ, ~first, first)
+    pair = {"first": first, "second": second}
+    return {name: tuple(each.reshape(BLOCKS, -1).mean(axis=1).tolist()) for name, each in pair.items()}
+
+
+def test_the_rows_that_are_enough_tell_the_difference_in_eight_of_ten_cases() -> None:
+    """By drawing so many rows again and again from two learners that truly differ by delta."""
+    delta, differ = 0.02, 0.2
+    advice = advise(run_of(drawn(0.8, differ)), delta)
+    assert LEAST < advice.needed < ROWS
+    rng = np.random.default_rng(1)
+    up, down = (differ + delta) / 2, (differ - delta) / 2
+    counts = rng.multinomial(advice.needed, [up, down, 1 - up - down], size=4000)
+    means = (counts[:, 0] - counts[:, 1]) / advice.needed
+    errors = np.sqrt(((counts[:, 0] + counts[:, 1]) / advice.needed - means**2) / advice.needed)
+    assert np.mean(means > 1.96 * errors) == pytest.approx(0.8, abs=0.1)
+
+
+def test_what_is_detectable_shrinks_with_delta_alone() -> None:
+    account = run_of(drawn(0.8, 0.2))
+    wide, narrow = advise(account, 0.02), advise(account, 0.01)
+    assert wide.detectable == narrow.detectable
+    assert narrow.needed == pytest.approx(4 * wide.needed, rel=0.01)
+    assert wide.needed == pytest.approx(ROWS * (wide.detectable / 0.02) ** 2, abs=1)
+    assert wide.prospect is not None
+    assert wide.prospect.rows == FULL + ROWS - wide.needed
+    assert wide.prospect.low <= wide.prospect.score <= wide.prospect.high
+    assert f"For 0.0200, {wide.needed:,} rows are enough (--validation-fraction {wide.fraction:.2g})." in wide.sentences
+
+
+def test_a_run_with_one_finalist_has_the_noise_of_its_score() -> None:
+    first = drawn(0.8, 0.2)["first"]
+    advice = advise(run_of({"first": first}))
+    score = np.mean(first)
+    assert advice.compared == 0
+    assert advice.delta == 0.01
+    assert advice.detectable == pytest.approx(SURENESS * np.sqrt(score * (1 - score) / ROWS))
+
+
+def test_more_rows_than_there_are() -> None:
+    advice = advise(run_of(drawn(0.8, 0.2)), 0.001)
+    assert advice.prospect is None
+    assert "all 14,000 rows would not be enough" in advice.sentences[1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "parts", "delta", "message"),
+    [
+        (Scores("accuracy", 900, cross_validated=True), BLOCKS, 0.01, "it cross-validated"),
+        (Scores("r2", 900, proportion=False), 0, 0.01, "is not known for r2"),
+        (
+            Scores("neg_mean_squared_error", 900, 0.0, proportion=False),
+            BLOCKS,
+            None,
+            "`delta` must be given for neg_mean",
+        ),
+        (ACCURACY, BLOCKS, 0.0, "`delta` must be greater than 0, got 0.0"),
+        (ACCURACY, 3, 0.01, "3 are too few"),
+    ],
+)
+def test_what_cannot_be_advised(scores: Scores, parts: int, delta: float | None, message: str) -> None:
+    learners = {name: blocks[: parts or BLOCKS] for name, blocks in drawn(0.8, 0.2).items()}
+    with pytest.raises(InputError, match=message):
+        advise(run_of(learners, scores, keep=parts > 0), delta)
+
+
+def test_a_run_that_is_not_finished_gives_no_advice() -> None:
+    strategy = Daub(["first"], Schedule((1000, 2000, FULL)), train_bound=False)
+    account = Account(strategy, {**strategy.settings, "scores": ACCURACY.to_json()}, held=True)
+    with pytest.raises(InputError, match="Let the run finish first"):
+        advise(account)
