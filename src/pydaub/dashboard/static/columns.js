@@ -7,6 +7,7 @@ const COLUMNS = [
   { key: "learner", title: "Learner", help: "Click a name for everything about it", side: "l", rising: true, text: (x) => x.learner },
   { key: "valid", title: "Validation", help: "Score on the validation rows, with the size beside it", score: true, text: (x) => number(x.valid) },
   { key: "standing", title: "Status", help: "What the learner is doing", side: "l", rising: true, text: (x) => marked(x.standing) },
+  { key: "actions", title: "Steer", help: "Boost: its next size comes before all others. Drop: it gets no more rows", side: "l" },
   { key: "size", title: "Size", help: "Training rows of its latest score, and their share of all rows", text: sizeAndShare },
   { key: "seconds", title: "Time", help: "Training time of all its allocations together", text: (x) => x.time },
   { key: "memory", title: "Memory", help: "Most memory that one of its trainings took", text: (x) => megabytes(x.memory) },
@@ -18,7 +19,6 @@ const COLUMNS = [
   { key: "weight", title: "Weight", help: "Its weight in the ensemble", text: (x) => number(x.weight) },
 ]; // prettier-ignore
 const LAST_COLUMNS = [
-  { key: "actions", title: "Steer", help: "Boost: its next size comes before all others. Drop: it gets no more rows", side: "l" },
   { key: "remark", title: "Remarks", help: "Why it has this status, and what is odd about its curve", side: "l why", rising: true, text: (x) => x.remark },
 ]; // prettier-ignore
 

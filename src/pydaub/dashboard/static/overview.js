@@ -105,7 +105,7 @@ function withBounds({ place, range: [low, high] }, looks) {
 function overviewGrid({ scale, marks, across, width, tall }) {
   const { left, right, top, bottom, x, y } = scale;
   const clip = draw("clipPath", { id: "inside" });
-  const inside = { x: left, y: top - 4, width: right - left, height: bottom - top + 8 };
+  const inside = { x: left - 4, y: top - 4, width: right - left + 8, height: bottom - top + 8 };
   const parts = [within(clip, draw("rect", inside)), draw("rect", { ...inside, class: "plane" })];
   for (const [value, words] of marks) {
     parts.push(draw("line", { x1: left, x2: right, y1: y(value), y2: y(value), class: "g" }));
@@ -133,11 +133,12 @@ function overviewCurves(measured, looks, { scale, axis }) {
     );
   }
   const others = measured.filter(({ learner }) => !looks.has(learner));
+  const many = others.length > 200 ? " many" : "";
+  const isSingle = ({ points }) => points.length === 1;
+  const path = (found) => found.map((one) => curvePath(one.points, 2, scale, axis)).join("");
   inside.append(
-    draw("path", {
-      d: others.map((one) => curvePath(one.points, 2, scale, axis)).join(""),
-      class: others.length > 200 ? "thin many" : "thin",
-    }),
+    draw("path", { d: path(others.filter((one) => !isSingle(one))), class: `thin${many}` }),
+    draw("path", { d: path(others.filter(isSingle)), class: `single${many}` }),
   );
   for (const [name, look] of [...looks].reverse()) {
     inside.append(...overviewCurve(run.learners.get(name), look, scale, axis));

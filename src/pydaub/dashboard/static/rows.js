@@ -46,7 +46,7 @@ function fillRow(name) {
   ranking.columns.forEach(({ key, text }, place) => {
     const cell = row.children[place + 1];
     const words = text ? text(learner) : learner.actions.join(" ");
-    const room = text ? words.length : words.length * 0.9 + 5 * learner.actions.length;
+    const room = text ? words.length : words.length * 0.9 + 4 * learner.actions.length;
     ranking.widths.set(key, Math.max(ranking.widths.get(key) ?? 0, Math.ceil(room)));
     if (key === "learner") return;
     if (key === "actions") fillActions(cell, learner);

@@ -25,7 +25,7 @@ function usualRange(scores) {
   const quantile = (share) => sorted[Math.floor(share * (sorted.length - 1))];
   const largest = sorted[sorted.length - 1];
   const spread = Math.max(quantile(0.75) - quantile(0.25), (largest - quantile(0.5)) / 4);
-  const low = spread > 0 ? Math.max(sorted[0], quantile(0.25) - 2.5 * spread) : sorted[0];
+  const low = spread > 0 ? Math.max(sorted[0], quantile(0.25) - 1.5 * spread) : sorted[0];
   const room = (largest - low) * 0.04 || Math.abs(largest) * 0.02 || 0.02;
   return [low - room, largest + room];
 }
