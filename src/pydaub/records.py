@@ -291,6 +291,13 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
+class Limited:
+    """The run has a time limit: it ends `until` seconds after it began, at the latest."""
+
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
 class Resumed:
     """Another process continued the run at this `clock`; whatever the earlier one was evaluating is lost."""
 
@@ -349,7 +356,9 @@ class Combined:
         return self.score > self.alone
 
 
-Event: TypeAlias = Started | Asked | Submitted | Evaluated | Drawn | Selected | Combined | Stopped | Resumed | Steered
+Event: TypeAlias = (
+    Started | Asked | Submitted | Evaluated | Drawn | Selected | Combined | Stopped | Resumed | Limited | Steered
+)
 
 
 def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911  # one for each kind
@@ -377,6 +386,8 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911  # one for e
             return {"kind": "stopped", "reason": reason, "clock": float(clock)}
         case Resumed(clock):
             return {"kind": "resumed", "clock": float(clock)}
+        case Limited(until):
+            return {"kind": "limited", "until": float(until)}
         case Steered(command, learner, clock):
             return {"kind": "steered", "command": command, "learner": learner, "clock": float(clock)}
 
@@ -415,6 +426,8 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911
             return Stopped(str(fields["reason"]), number(fields["clock"], "clock"))
         case "resumed":
             return Resumed(number(fields["clock"], "clock"))
+        case "limited":
+            return Limited(number(fields["until"], "until"))
         case "steered":
             return Steered(fields["command"], fields["learner"], number(fields["clock"], "clock"))
         case _:

@@ -44,9 +44,10 @@ from pydaub import (
     Selected,
     Submitted,
 )
-from pydaub.records import Event, Stopped
+from pydaub.records import Event, Stopped, score_text
 from pydaub.views.summary import counted, plain
-from pydaub.views.terminal import Display, print_run, print_table
+from pydaub.views.terminal import LEADERS, Display, live_table, print_run, print_table
+from pydaub.views.verdict import verdict
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|38|48|9[0-7])\b[0-9;]*m")
@@ -132,20 +133,19 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
     with screen(*arguments, "--jobs", 1) as shown:
-        shown.read_until("training: gated 203")
+        shown.read_until("Training: gated with 203 rows.")
         text = ESCAPE.sub("", shown.text)
-        assert re.search(r"pydaub: [\d,]+ s on 1 worker", text)
-        assert re.search(r"█+░+ [\d,]+ of 420 rows", text)
-        assert re.search(r"\d+ allocations?, 4 learners, [\d,]+ rows, [\d.]+ s of training", text)
-        assert re.search(r"learner +size +train +accuracy +bound", text)
+        assert re.search(r"pydaub: [\d,.]+ s on 1 worker", text)
+        assert re.search(r"█*░+ \d+ %", text)
+        assert re.search(r"\S+ leads with accuracy 0\.\d{4} ± 0\.\d{4} on [\d,]+ of 420 rows; ", text)
+        assert re.search(r"learner +rows +train +accuracy +bound", text)
+        assert re.search(r"▶ +\S+ +[\d,]+ +\d\.\d{4} +0\.\d{4} .*leads, ", text), "the leader is marked"
         assert re.search(r"bayes +\d+ +0\.\d{4} +0\.\d{4} +0\.\d{4}", text)
-        assert re.search(r"gated +135 +1\.0000 +0\.\d{4} +0\.\d{4} +training", text)
+        assert re.search(r"gated +135 +1\.0000 +0\.\d{4} +0\.\d{4} +(leads, )?training", text)
         gate.unlink()
         text = ESCAPE.sub("", shown.read_until(None))
         assert shown.process.wait(PATIENCE) == 0
     assert "Traceback" not in text
-    assert "420 of 420 rows" in text
-    assert re.search(r"; training everything: about [\d,]+ s", text)
     assert re.search(r"Selected \S+: accuracy 0\.\d{4} on all 420 training rows\.", text)
     assert "\x1b[?25h" in shown.text, "the cursor is given back"
 
@@ -175,7 +175,7 @@ def test_ctrl_c_in_a_terminal(data: Path, tmp_path: Path) -> None:
     learners = gated(tmp_path / "gated.py", gate, rows=60)
     arguments = ("run", data, "--target", "label", "--learners", learners, *BY_DAUB, "--out", folder)
     with screen(*arguments, "--jobs", 1) as shown:
-        shown.read_until("training: gated 60")
+        shown.read_until("Training: gated with 60 rows.")
         children = descendants(shown.process.pid)
         shown.press(b"\x03")
         text = shown.read_until(None)
@@ -284,6 +284,51 @@ def test_a_result_in_words() -> None:
 @pytest.mark.parametrize("width", [20, 60])
 def test_a_narrow_terminal_eats_no_name(width: int) -> None:
     assert SHOWN in re.sub(r"\s", "", printed(account(*TREE, *FAILED, Selected("tree", 4.0)), width))
+
+
+def drawn(value: Account, width: int) -> list[str]:
+    """Return the lines of the live display."""
+    out = Console(file=StringIO(), width=width, emoji=False, highlight=False)
+    out.print(live_table(value, width))
+    assert isinstance(out.file, StringIO)
+    return out.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("score", [0.75, 1.2e-6, -1e6])
+def test_the_live_display_fits_with_any_names_and_scores(width: int, score: float) -> None:
+    """The verdict is broken between words, the leader comes first, and each learner has a line of its own."""
+    names = [f"grid(max_depth=10, min_samples_leaf={number}, {'x' * 60}={number})" for number in range(30)]
+    strategy = Full(names, Schedule((40_000,)))
+    kind = Scores("neg_root_mean_squared_error", 500, 0.0, proportion=False)
+    value = Account(strategy, {**strategy.settings, "scores": kind.to_json()}, held=True)
+    for number in range(20):
+        allocation = Allocation(names[number], 40_000)
+        value.take(Asked(allocation, None))
+        value.take(Evaluated(allocation, Measurement(score, score - abs(score) * number / 100, 1.0), number + 1.0))
+    found, said = drawn(value, width), verdict(value).line
+    assert all(len(line) <= width for line in found)
+    assert " ".join(line.strip() for line in found).startswith(said), "only spaces are broken"
+    place = next(place for place, line in enumerate(found) if "▶" in line)
+    assert found[place - 1].split()[:2] == ["learner", "rows"]
+    leader = value.leader
+    assert leader is not None
+    assert leader.learner[-5:] in found[place], "the end of a name tells it from the others"
+    rows = found[place : place + LEADERS]
+    assert len({row.split("40,000")[0] for row in rows}) == LEADERS
+    assert all(score_text(score - abs(score) * number / 100) in "".join(rows) for number in (0, 1))
+    assert "... and 20 more" in found
+
+
+def test_sentences_are_broken_between_words_on_a_terminal_and_nowhere_else() -> None:
+    value = account(*TREE, *FAILED, Selected("tree", 4.0))
+    out = Console(file=StringIO(), width=50, emoji=False, highlight=False, force_terminal=True, color_system=None)
+    print_run(out, value, place="2 workers")
+    assert isinstance(out.file, StringIO)
+    text = out.file.getvalue()
+    assert all(len(line) <= 50 for line in text.splitlines())
+    assert verdict(value).line in " ".join(line.strip() for line in text.splitlines())
+    assert verdict(value).line == printed(value, 50).splitlines()[0]
 
 
 def test_names_in_lists_are_no_markup() -> None:

@@ -15,6 +15,7 @@ from pydaub.records import (
     Evaluated,
     Event,
     Failure,
+    Limited,
     Measurement,
     Outcome,
     Postponed,
@@ -112,6 +113,9 @@ class Account:
         self.stopped: str | None = None
         self.paused = False
         self.resumed = 0  # outcomes that the journal held when this process started
+        self.until: float | None = None  # the clock at which the run must end, if it has a time limit
+        self._idle: float | None = None  # seconds without training; None before the first outcome
+        self._paused_at: float | None = None
         self._best: dict[str, tuple[float, int, float]] = {}  # each learner's best score, its rows, and its noise
         self._at_full: dict[str, float] = {}  # scores with all rows
         self._size: dict[str, int] = {}
@@ -168,7 +172,7 @@ class Account:
         if command == "retry":
             self._forget_failures(learner)
         self._tick(event.clock)
-        self.paused = command == "pause" or (self.paused and command != "resume")
+        self._pause(paused=command == "pause" or (self.paused and command != "resume"))
         self._log(STEERED[command].format(learner=learner), learner)
         if command == "drop":
             for allocation in [each for each in self.running if each.learner == learner]:
@@ -189,6 +193,7 @@ class Account:
                 self.running[allocation] = self.clock
             case Evaluated(allocation, outcome, clock):
                 self._tick(clock)
+                self._idle = max(clock - outcome.seconds, 0.0) if self._idle is None else self._idle
                 self.running.pop(allocation, None)
                 self._evaluated(allocation, outcome)
             case Steered():
@@ -208,13 +213,18 @@ class Account:
                 self._log(f"{', '.join(weights)} {used}.")
             case Stopped(reason, clock):
                 self._tick(clock)
-                self.stopped, self.paused = reason, False
+                self.stopped = reason
+                self._pause(paused=False)
                 if reason != BY_HAND:  # the command is in the log already
                     self._log(f"The run stopped: {reason}.")
                 self._end()
+            case Limited(until):
+                self.until = until
             case Resumed(clock):
                 self._tick(clock)
-                self.stopped, self.paused = None, False
+                self.until = None
+                self.stopped = None
+                self._pause(paused=False)
                 self.running.clear()
                 self._log("The run was resumed.")
 
@@ -269,6 +279,13 @@ class Account:
                 self._at_full[allocation.learner] = outcome.valid_score
             if not self.improvements or outcome.valid_score > self.improvements[-1][2]:
                 self.improvements.append((self.clock, allocation, outcome.valid_score))
+
+    def _pause(self, *, paused: bool) -> None:
+        if self._paused_at is not None and not paused:
+            self._idle = (self._idle or 0.0) + self.clock - self._paused_at
+        if paused != self.paused:
+            self._paused_at = self.clock if paused else None
+        self.paused = paused
 
     def _tick(self, clock: float) -> None:
         self.clock = max(self.clock, clock)
@@ -349,6 +366,17 @@ class Account:
             selected_size=None if chosen is None else chosen.size,
             stopped=None if state in ("finished", "failed") else self.stopped or NOT_FINISHED,
         )
+
+    @property
+    def idle(self) -> float:
+        """The seconds in which nothing was trained: until the first training began, and while the run was paused."""
+        return (self._idle or 0.0) + (0.0 if self._paused_at is None else self.clock - self._paused_at)
+
+    @property
+    def untried_yet(self) -> int:
+        """The number of learners that start in any case and have no outcome yet."""
+        racing = self.strategy.racing
+        return sum(name not in self._rows for name in self.tried if name in racing)
 
     @property
     def outcomes(self) -> dict[Allocation, Outcome]:

@@ -11,6 +11,7 @@ from pydaub.algorithm.prospects import Rival, Trace
 from pydaub.records import Measurement
 from pydaub.runs.account import GOING_ON, SURE
 from pydaub.runs.paired import standard_error, told_apart
+from pydaub.runs.ratios import OVERTAKES_MEANWHILE
 from pydaub.runs.result import Step
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
 
-POSSIBLE: Final = 0.01  # a learner with at least this chance could overtake the leader
+POSSIBLE: Final = 0.05  # a learner with at least this chance could overtake the leader
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,11 @@ class Contest:
         By how much the other learners with the same size score less, in ascending order.
     ties
         Those that its validation rows do not tell apart from it.
-    chances
-        The chance of each learner with fewer than all rows to be better on all rows, in descending order.
+    if_selected
+        The chance of each learner with fewer than all rows to be better on all rows, in descending order, as it would
+        be if the leader were selected now.
+    finished
+        Whether it is selected. Until then chances are higher: a leader has not stood its trial.
     unmeasured
         How many learners have not been measured yet.
     """
@@ -51,8 +55,17 @@ class Contest:
     rows: int | None = None
     behind: Mapping[str, float] = field(default_factory=dict)
     ties: tuple[str, ...] = ()
-    chances: Mapping[str, float] = field(default_factory=dict)
+    if_selected: Mapping[str, float] = field(default_factory=dict)
+    finished: bool = False
     unmeasured: int = 0
+
+    @property
+    def chances(self) -> dict[str, float]:
+        """The chance of each learner with fewer than all rows to be better on all rows, in descending order."""
+        if self.finished:
+            return dict(self.if_selected)
+        factor, exponent = OVERTAKES_MEANWHILE
+        return {name: min(factor * chance**exponent, 1.0) for name, chance in self.if_selected.items()}
 
     @property
     def possible(self) -> list[str]:
@@ -87,6 +100,7 @@ def contest(account: Account) -> Contest | None:
         dict(sorted(behind.items(), key=lambda each: each[1])),
         tuple(name for name in sorted(behind, key=behind.__getitem__) if _tied(measured, alike[name], error)),
         _chances(account, found, others),
+        state == "finished",
         sum(name not in found for name in others),
     )
 

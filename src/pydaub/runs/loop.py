@@ -26,6 +26,7 @@ from pydaub.records import (
     Drawn,
     Evaluated,
     Event,
+    Limited,
     Outcome,
     Postponed,
     Resumed,
@@ -201,8 +202,14 @@ class Loop:
         failed = list(self._strategy.failures) if self._retry else []
         if self._past and (failed or self._strategy.winner is None):
             self._record(Resumed(self._clock))
+        self._record_limit()
         for name in failed:
             self._record(Steered("retry", name, self._clock))
+
+    def _record_limit(self) -> None:
+        """Record by when the run must end, so that everyone who follows it can tell how much is left."""
+        if self._deadline < math.inf and self._strategy.winner is None:
+            self._record(Limited(self._clock_before + self._deadline), sync=False)
 
     def _replay(self) -> None:
         """Fold the journal's events into the account."""
@@ -328,6 +335,7 @@ class Loop:
         elif command == "resume" and self._paused_at is not None:
             self._deadline += self._engine.clock - self._paused_at
             self._paused_at = None
+            self._record_limit()
 
     def _answer(self, key: str, refused: str | None = None) -> None:
         if self._steering:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Line:
     """Where a learner stands, with the largest size it was asked for.
 
-    For the best learner of a run that stopped early, the size with which it was best. `rows` and `seconds` add up what
+    For the leader, the size with which it leads. `rows` and `seconds` add up what
     was asked for. `loss` is the distance from the best possible score, where that is known.
     """
 
@@ -40,7 +40,7 @@ def lines(account: Account) -> list[Line]:
     found = []
     for name, standing in account.standings().items():
         size = account.size(name)
-        if leader and name == leader.learner and account.state not in ("running", "paused"):
+        if leader and name == leader.learner:
             size = leader.size
         outcome = outcomes.get(Allocation(name, size)) if size else None
         valid = getattr(outcome, "valid_score", None)  # a failure has none
@@ -59,13 +59,8 @@ def lines(account: Account) -> list[Line]:
             why=standing.why,
         )
         found.append(line)
-    first = leader.learner if leader and account.state in ("finished", "stopped") else None
+    first = leader.learner if leader else None
     return sorted(found, key=lambda line: _rank(line, first))
-
-
-def by_priority(found: list[Line]) -> list[Line]:
-    """Return the lines in the order in which the learners compete for data."""
-    return sorted(found, key=lambda line: -math.inf if line.priority is None else line.priority, reverse=True)
 
 
 def finite(value: float | None) -> float | None:

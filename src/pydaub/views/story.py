@@ -42,7 +42,7 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
     return {
         "state": state,
         "words": _state_words(account),
-        "verdict": asdict(verdict(account)),
+        "verdict": asdict(verdict(account, elapsed)),
         "going": going,
         "over": state in ("finished", "stopped", "failed"),
         "elapsed": round(elapsed, 1),
@@ -60,7 +60,7 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
         "immovable": _immovable(account),
         "confirm": {"stop": STOP_QUESTION},
         "now": activity(account),
-        "first": account.leader.learner if account.leader and state in ("finished", "stopped") else None,
+        "first": account.leader.learner if account.leader else None,
     }
 
 

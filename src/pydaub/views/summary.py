@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import grouped
 from pydaub.records import Allocation, Failure, Measurement, Postponed, Steered, score_text
+from pydaub.runs.account import GOING_ON
 
 if TYPE_CHECKING:
     from pydaub.engines import Table
@@ -54,7 +55,7 @@ def shortened(text: str, most: int) -> str:
     """Return the text with at most so many characters, without its middle: names in a grid differ at their ends.
 
     >>> shortened("hist-gradient-boosting(max_depth=3)", 20)
-    'hist-gradi…x_depth=3)'
+    'hist-gradi…_depth=3)'
     """
     if len(text) <= most:
         return text
@@ -95,13 +96,16 @@ def summary(account: Account, place: str | None = None, table: Table | None = No
 
 def _selected(account: Account, result: Result) -> str:
     if result.selected is None or result.valid_score is None:
-        return f"Nothing has been selected: {result.stopped or 'every learner failed'}."
+        why = "nothing has been measured yet" if account.state in GOING_ON else result.stopped or "every learner failed"
+        return f"Nothing has been selected: {why}."
     score = f"{account.scores.name} {score_text(result.valid_score)}"
     words = account.drawn.get(result.selected)
     selected = f"{result.selected} ({words})" if words else result.selected
     if result.stopped:
+        going, killed = account.state in GOING_ON, account.state == "killed"
+        how = "is going on" if going else "was killed or interrupted" if killed else f"ended early ({result.stopped})"
         return (
-            f"The run ended early ({result.stopped}). The best so far is {selected}: {score} with"
+            f"The run {how}. The best so far is {selected}: {score} with"
             f" {result.selected_size or 0:,} of {result.full_size:,} rows."
         )
     return f"Selected {selected}: {score} on all {result.full_size:,} training rows."

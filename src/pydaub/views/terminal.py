@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from typing import TYPE_CHECKING, Final, Self
@@ -13,8 +14,9 @@ from rich.text import Text
 
 from pydaub.records import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
-from pydaub.views.standings import by_priority, lines
-from pydaub.views.summary import counted, event_line, failures, guessed, plain, shown, summary
+from pydaub.views.activity import activity
+from pydaub.views.standings import lines
+from pydaub.views.summary import duration, event_line, failures, guessed, plain, shortened, shown, summary
 from pydaub.views.verdict import verdict
 
 if TYPE_CHECKING:
@@ -24,14 +26,22 @@ if TYPE_CHECKING:
     from pydaub.records import Event
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
+    from pydaub.views.standings import Line
     from pydaub.views.summary import Cell
+    from pydaub.views.verdict import Verdict
 
 TEXT: Final = {"column", "kind", "learner", "description", "standing", "strategy", "selected"}  # columns of text
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
-CHEAP: Final = 0.01  # seconds; a table of thousands of learners takes longer and is drawn less often
+CHEAP: Final = 0.05  # seconds; a table of thousands of learners takes longer and is drawn less often
 LEADERS: Final = 10  # learners in the live display
+MARK: Final = "▶"  # the leader in the live display
+BAR: Final = 30  # characters
+NARROW: Final = 72  # columns; below that nothing is shortened
+SHORTEST_NAME: Final = 12
+GAP: Final = 2  # characters between columns
+LONGEST_STANDING: Final = 19  # characters that it gets before names are shortened: "leads, has all rows"
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -46,17 +56,23 @@ def print_run(out: Console, account: Account, *, place: str | None = None, table
     A run on recorded curves is compared with their `table`, and nothing is claimed.
     """
     if table is None:
-        print_lines(out, [verdict(account).line, ""])
+        print_sentences(out, [verdict(account).line, ""])
     print_standings(out, account)
     result, claim = account.result, None if table else certificate_of(account)
     said = [*summary(account, place, table), *guessed(result)]
-    print_lines(out, [*said, *(["", " ".join(claim.sentences)] if claim else []), *failures(result)])
+    print_sentences(out, [*said, *(["", " ".join(claim.sentences)] if claim else []), *failures(result)])
 
 
 def print_lines(out: Console, sentences: Iterable[str]) -> None:
-    """Print sentences, each on its own line."""
+    """Print sentences, each on its own line. The terminal may break them anywhere, so that commands can be copied."""
     for line in sentences:
         out.print(plain(line), markup=False, soft_wrap=True)
+
+
+def print_sentences(out: Console, sentences: Iterable[str]) -> None:
+    """Print sentences, on a terminal broken between words; each begins a line."""
+    for line in sentences:
+        out.print(plain(line), markup=False, soft_wrap=not out.is_terminal)
 
 
 def print_table(out: Console, columns: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
@@ -65,17 +81,44 @@ def print_table(out: Console, columns: Sequence[str], rows: Iterable[Iterable[Ce
 
 
 def print_standings(out: Console, account: Account) -> None:
-    """Print where each learner stands."""
+    """Print where each learner stands, the leader first."""
     ranked = lines(account)
     rows = []
     for line in ranked[:MOST_SHOWN]:
         why = f": {line.why}" if line.standing == "failed" else ""
         scores = (line.train, line.valid, line.bound)
-        rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{line.standing}{why}"))
-    print_table(out, *_with_scores(("learner", "size", "train", "valid", "bound", "total s", "standing"), rows))
+        rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{_standing(account, line)}{why}"))
+    columns = ("learner", "rows", "train", "valid", "bound", "total s", "standing")
+    print_table(out, *_fitting(*_with_scores(columns, rows), out.width))
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
     out.print()
+
+
+def _standing(account: Account, line: Line) -> str:
+    """Return what a learner is doing; of the leader, also that it leads, where its standing does not say so."""
+    leader = account.leader
+    if leader is None or line.learner != leader.learner or line.standing in ("selected", "best so far"):
+        return line.standing
+    return f"leads, {line.standing}"
+
+
+def _fitting(
+    columns: Sequence[str], rows: Sequence[tuple[Cell, ...]], width: int
+) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
+    """Shorten names and standings so that each learner takes one line; on a narrow terminal they are folded instead."""
+    if width < NARROW:
+        return columns, list(rows)
+    cells = [[plain(shown(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    name, standing = columns.index("learner"), columns.index("standing")
+    left = width - GAP * (len(columns) - 1) - sum(widths) + widths[name] + widths[standing]
+    most = max(left - min(widths[standing], LONGEST_STANDING), SHORTEST_NAME)
+    least = max(left - min(widths[name], most), SHORTEST_NAME)
+    for row in cells:
+        row[name] = shortened(row[name], most)
+        row[standing] = row[standing] if len(row[standing]) <= least else f"{row[standing][: least - 1]}…"
+    return columns, [tuple(row) for row in cells]
 
 
 def _with_scores(
@@ -127,6 +170,7 @@ class Display:
         self._out = console(stderr=True)
         self._began = time.monotonic()
         self._drawn: Group | None = None
+        self._now = Group()
         self._paused = False
         self._told: list[str] = []
         self._drawn_at = self._cost = 0.0
@@ -156,38 +200,62 @@ class Display:
             print_lines(self._out, [line])
 
     def take(self, event: Event, account: Account) -> None:
-        """Show what has happened."""
+        """Show what has happened.
+
+        It is drawn here and not in the thread that refreshes the screen, because the account may change meanwhile.
+        """
         began = time.monotonic()
         self._paused = account.paused
-        if self._live and (self._cost < CHEAP or began - self._drawn_at >= 20 * self._cost):
-            self._drawn = self._table(account)  # here and not in the drawing thread: the account may change meanwhile
-            self._drawn_at = time.monotonic()
-            self._cost = self._drawn_at - began
-        elif not self._live and not self._quiet and isinstance(event, Evaluated | Steered):
+        if self._live:
+            self._now = Group(*(Text(plain(words)) for words in _now(account)))
+            if self._cost < CHEAP or began - self._drawn_at >= 20 * self._cost:
+                self._drawn = live_table(account, self._out.width)
+                self._drawn_at = time.monotonic()
+                self._cost = self._drawn_at - began
+        elif not self._quiet and isinstance(event, Evaluated | Steered):
             print_lines(self._out, [event_line(event)])
 
     def _frame(self) -> Group:
         elapsed = time.monotonic() - self._began
         return Group(
-            Text(f"pydaub: {elapsed:,.0f} s on {self._place}{', paused' * self._paused}"),
+            Text(f"pydaub: {duration(elapsed)} on {self._place}{', paused' * self._paused}"),
             self._drawn or Text("starting"),
+            self._now,
             *(Text(plain(line), overflow="fold") for line in self._told),
         )
 
-    def _table(self, account: Account) -> Group:
-        result, full_size = account.result, account.full_size
-        largest = max((step.allocation.size for step in result.steps), default=0)
-        filled = round(30 * largest / full_size)
-        everything = account.full_seconds()
-        saved = "" if everything is None else f"; training everything: about {everything:,.0f} s"
-        head = Text(
-            f"{'█' * filled}{'░' * (30 - filled)} {largest:,} of {full_size:,} rows\n"
-            f"{counted(len(result.steps), 'allocation')}, {counted(len(account.learners), 'learner')},"
-            f" {result.rows:,} rows, {result.seconds:,.1f} s of training{saved}"
+
+def live_table(account: Account, width: int) -> Group:
+    """Return the verdict, the progress and the first learners, for a terminal of this width."""
+    said, leader = verdict(account), account.leader
+    rows = [
+        (
+            MARK if leader and line.learner == leader.learner else "",
+            line.learner,
+            line.size,
+            line.train,
+            line.valid,
+            line.bound,
+            _standing(account, line),
         )
-        leaders = by_priority(lines(account))[:LEADERS]
-        rows = [(line.learner, line.size, line.train, line.valid, line.bound, line.standing) for line in leaders]
-        grid = _grid(*_with_scores(("learner", "size", "train", account.scores.name, "bound", "standing"), rows))
-        training = ", ".join(f"{each.learner} {each.size:,}" for each in account.training)
-        told = Text(plain(f"training: {training}" if training else ""), overflow="ellipsis", no_wrap=True)
-        return Group(head, grid, told)
+        for line in lines(account)[:LEADERS]
+    ]
+    score = account.scores.name if len(account.scores.name) <= SHORTEST_NAME else "score"
+    columns = ("", "learner", "rows", "train", score, "bound", "standing")
+    grid = _grid(*_fitting(*_with_scores(columns, rows), width))
+    more = len(account.learners) - len(rows)
+    return Group(Text(said.line), Text(_bar(said)), grid, *([Text(f"... and {more:,} more")] if more else []))
+
+
+def _bar(said: Verdict) -> str:
+    """Return the progress; the verdict says what is left."""
+    share = said.fraction or 0.0
+    filled = math.floor(BAR * share)
+    return f"{'█' * filled}{'░' * (BAR - filled)} {math.floor(100 * share)} %"
+
+
+def _now(account: Account) -> list[str]:
+    """Return what is being trained, and what comes next."""
+    doing = activity(account)
+    training = ", ".join(f"{each.learner} with {each.size:,} rows" for each in account.training)
+    return [line for line in (f"Training: {training}." if training else doing["words"], doing["next"]) if line]

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydaub.records import score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import percent
-from pydaub.runs.contest import contest
+from pydaub.runs.contest import POSSIBLE, contest
+from pydaub.runs.remaining import fraction as passed
+from pydaub.runs.remaining import remaining
 from pydaub.views.summary import against, counted, duration, plain, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydaub.runs.account import Account
     from pydaub.runs.contest import Contest
+    from pydaub.runs.remaining import Remaining
 
 LONGEST: Final = 48  # characters of a name in the line
 LONGEST_IN_TITLE: Final = 24
+LEAST_CHANCE: Final = 0.01  # that is worth a name
 NAMED: Final = 2  # tied learners
+UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
+MANY: Final = 10  # from here on without decimals
+VAGUE: Final = 15  # an interval whose ends differ by more than this factor says little
+EARLY: Final = "too early to say how much is left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +59,16 @@ class Verdict:
 WAITING: Final = Verdict("The run has not begun.", "waiting")
 
 
-def verdict(account: Account) -> Verdict:
-    """Return the verdict on a run as it stands."""
-    state, found = account.state, contest(account)
-    fraction = 1.0 if state == "finished" else None
-    left = ""
+def verdict(account: Account, elapsed: float | None = None) -> Verdict:
+    """Return the verdict on a run as it stands, after so many seconds; without them, at its last event."""
+    state, found, expected = account.state, contest(account), remaining(account, elapsed)
+    fraction, left = passed(account, expected, elapsed), "" if expected is None else _left(expected)
     led = [_unled(account)] if found is None else _led(account, found)
     line = _state(account) + "; ".join(part for part in (*led, _cost(account), left) if part)
-    percentage = "" if fraction is None or state == "finished" else f" {100 * fraction:.0f} %"
+    percentage = "" if fraction is None or state == "finished" else f" {math.floor(100 * fraction)} %"
     leader = "" if found is None else f" · {_short(found.leader.learner, LONGEST_IN_TITLE)}"
-    return Verdict(plain(f"{line}."), plain(f"{state}{percentage}{leader}"), fraction, left)
+    seconds = None if expected is None else (round(expected.low, 1), round(expected.high, 1))
+    return Verdict(plain(f"{line}."), plain(f"{state}{percentage}{leader}"), fraction, left, seconds)
 
 
 def _state(account: Account) -> str:
@@ -123,16 +134,47 @@ def _less(found: Contest, less: float) -> str:
 
 def _rivals(account: Account, found: Contest) -> str:
     """Return who could overtake the leader, and how likely that is."""
-    going, said = account.state in GOING_ON, []
+    going, chances, said = account.state in GOING_ON, found.chances, list[str]()
     verb = "to overtake it" if going else "to be better on all rows"
-    if likely := found.possible:
-        more = f", {len(likely) - 1} more could" if len(likely) > 1 else ""
-        said.append(f"{_short(likely[0])} is the likeliest {verb} ({percent(found.chances[likely[0]])}){more}")
-    elif found.chances:
-        said.append(f"each of the other {len(found.chances)} has a chance of {percent(0.0)} {verb}")
+    likeliest = next(iter(chances), None)
+    if likeliest is not None and chances[likeliest] >= LEAST_CHANCE:
+        more = sum(name != likeliest for name in found.possible)
+        others = f", {more} more with at least {percent(POSSIBLE)}" if more else ""
+        said.append(f"{_short(likeliest)} is the likeliest {verb} ({percent(chances[likeliest])}{others})")
+    elif chances:
+        said.append(f"none of the other {len(chances)} has a chance of {percent(LEAST_CHANCE)} {verb}")
     if found.unmeasured:
         said.append(f"{counted(found.unmeasured, 'learner')} not measured{' yet' * going}")
     return ", ".join(said)
+
+
+def _left(expected: Remaining) -> str:
+    if expected.high > VAGUE * max(expected.low, 1.0):
+        return f"probably at least {duration(expected.low)} left, too early to say more" if expected.low >= 1 else EARLY
+    return f"probably {between(expected.low, expected.high)} left"
+
+
+def between(low: float, high: float) -> str:
+    """Return an interval of seconds as people say it, rounded outwards.
+
+    >>> [between(0.2, 0.9), between(0.3, 8.1), between(34, 50.5), between(34, 260), between(4000, 9000)]
+    ['less than 1 s', 'up to 9 s', '34 to 51 s', '34 s to 4.4 min', '66 min to 2.5 h']
+    """
+    if high < 1:
+        return "less than 1 s"
+    (least, unit), (most, last) = _rounded(low, math.floor), _rounded(high, math.ceil)
+    if low < 1:
+        return f"up to {most} {last}"
+    if unit != last:
+        return f"{least} {unit} to {most} {last}"
+    return f"{least} to {most} {last}" if least != most else f"{most} {last}"
+
+
+def _rounded(seconds: float, way: Callable[[float], int]) -> tuple[str, str]:
+    """Return a time in the largest unit of which it has one and a half."""
+    size, unit = next((size, unit) for size, unit in UNITS if seconds >= 1.5 * size or size == 1)
+    value = seconds / size
+    return (f"{way(value):,}" if value >= MANY or size == 1 else f"{way(10 * value) / 10:g}"), unit
 
 
 def _cost(account: Account) -> str:

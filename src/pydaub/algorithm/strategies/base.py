@@ -170,6 +170,11 @@ class Strategy(ABC):
         return frozenset()
 
     @property
+    def fixed(self) -> Iterable[object]:
+        """Values that never change, so that a copy may share them; the schedule and curves need not be among them."""
+        return ()
+
+    @property
     def failures(self) -> Mapping[str, Failure]:
         """The learners that failed, and why."""
         return dict(self._failures)

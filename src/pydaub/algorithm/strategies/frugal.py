@@ -327,6 +327,11 @@ class Frugal(Steerable):
         return None if outlook is None else outlook.likely
 
     @property
+    def fixed(self) -> Iterable[object]:
+        """Values that never change, so that a copy may share them."""
+        return self._outlooks.values()
+
+    @property
     def untried(self) -> frozenset[str]:
         """The learners that start only if what others of their kind reach makes that worth their time."""
         return self._groups.waiting
