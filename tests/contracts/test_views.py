@@ -17,7 +17,7 @@ from pydaub.dashboard.following import Following
 from pydaub.dashboard.report import Report
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import Journal
-from pydaub.views import plots
+from pydaub.views import overview, plots
 from pydaub.views.standings import lines
 from pydaub.views.story import story
 from pydaub.views.summary import summary
@@ -30,7 +30,7 @@ RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.json
 
 
 def test_every_view_is_held_to_the_law() -> None:
-    checked = {"activity", "plots", "portraits", "standings", "story", "summary", "terminal", "verdict"}
+    checked = {"activity", "overview", "plots", "portraits", "standings", "story", "summary", "terminal", "verdict"}
     assert {module.name for module in pkgutil.iter_modules(views.__path__)} == checked
 
 
@@ -71,6 +71,9 @@ def check(account: Account) -> None:
     cost = f"{len(result.steps):,} allocation{'s' * (len(result.steps) != 1)}, {result.rows:,} rows"
     assert any(sentence.startswith(f"{cost}, {result.seconds:,.1f} s of training") for sentence in words)
     text = printed(account)
+    listed = overview.line(account)
+    assert (listed["state"], listed["leader"]) == (account.state, leader.learner if leader else "")
+    assert (listed["score"], listed["allocations"]) == (result.valid_score, len(result.steps))
     said = verdict(account)
     assert told["header"]["verdict"]["line"] == said.line == text.splitlines()[0]
     assert "\n" not in said.line
