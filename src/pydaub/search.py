@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from inspect import isclass
@@ -35,12 +35,14 @@ from pydaub.learners.own import kind
 from pydaub.records import METRICS, VALIDATION_FRACTION, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
+from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pydaub.runs.account import Account
+    from pydaub.runs.loop import Watch
     from pydaub.runs.result import Step
 
 
@@ -144,7 +146,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     random_state
         Seed for the order of rows and for the learners.
     verbose
-        Whether each outcome is printed to stderr.
+        With 1, each outcome is printed to stderr; with 0, nothing is shown. None shows the search in a notebook while
+        it goes on, and nothing elsewhere.
 
     Attributes
     ----------
@@ -167,7 +170,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         What the selected learner would probably reach with twice and ten times the rows: a tuple of objects with
         `rows`, `score`, `low` and `high`. Empty if the search stopped early or only one size of it is known.
     report_
-        The page of the run, which a notebook displays.
+        The page of the run, which a notebook displays. `report_.save(path)` writes it to a file.
     schedule_note_
         Why the sizes differ from the paper's, or None.
     scorer_
@@ -219,7 +222,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     address: str | None = None
     folder: str | Path | None = None
     random_state: Any = None
-    verbose: int = 0
+    verbose: int | None = None
 
     def fit(self, X: Any, y: Any = None, *, X_val: Any = None, y_val: Any = None, **params: Any) -> DaubSearch:
         """Search, and fit the selected learner.
@@ -312,13 +315,27 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         parameters = {name: getattr(self, name) for name in PARAMETERS}
         planned = plan(task, self.strategy, parameters, Sizes(self.first_size, self.ratio, self.sizes))
         self.schedule_note_ = planned.note
-        watch = _printed if self.verbose else None
-        found = select(planned, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
+        with self._watched() as watch:
+            found = select(planned, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
         if self.ensemble and found.account.combined is None:
             warnings.warn(NO_ENSEMBLE, stacklevel=3)
         if found.note:
             warnings.warn(found.note, stacklevel=3)
         return found
+
+    @contextmanager
+    def _watched(self) -> Iterator[Watch | None]:
+        """Show the search while it goes on: in a notebook by a display, or as lines if `verbose`."""
+        if self.verbose is not None or not in_notebook():
+            yield _printed if self.verbose else None
+            return
+        shown = Card()
+        try:
+            yield shown
+        except BaseException:
+            shown.close(ended=False)
+            raise
+        shown.close(ended=True)
 
     def _combines(self) -> bool:
         if self.ensemble and self.cv is not None:
@@ -467,6 +484,11 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.sparse = all(each.input_tags.sparse for each in every)
         tags.input_tags.allow_nan = any(each.input_tags.allow_nan for each in every)  # the others fail
         return tags
+
+    def _html_repr(self) -> str:
+        """Return what a notebook displays: scikit-learn's diagram, below the verdict once there is one."""
+        said = verdict_line(self.report_.account) if hasattr(self, "report_") else ""
+        return f"{said}{super()._html_repr()}"
 
     def score(self, X: Any, y: Any, **params: Any) -> float:
         """Return the selected learner's score on the given rows, by the scorer of the search."""

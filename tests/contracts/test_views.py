@@ -6,6 +6,7 @@ import io
 import json
 import pkgutil
 import re
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from pydaub.dashboard.report import Report
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import Journal
 from pydaub.views import overview, plots
+from pydaub.views.notebook import card
 from pydaub.views.standings import lines
 from pydaub.views.story import story
 from pydaub.views.summary import summary
@@ -30,7 +32,19 @@ RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.json
 
 
 def test_every_view_is_held_to_the_law() -> None:
-    checked = {"activity", "overview", "plots", "portraits", "standings", "story", "summary", "terminal", "verdict"}
+    checked = {
+        "activity",
+        "notebook",
+        "overview",
+        "plots",
+        "portraits",
+        "scales",
+        "standings",
+        "story",
+        "summary",
+        "terminal",
+        "verdict",
+    }
     assert {module.name for module in pkgutil.iter_modules(views.__path__)} == checked
 
 
@@ -75,6 +89,7 @@ def check(account: Account) -> None:
     assert (listed["state"], listed["leader"]) == (account.state, leader.learner if leader else "")
     assert (listed["score"], listed["allocations"]) == (result.valid_score, len(result.steps))
     said = verdict(account)
+    assert escape(said.line) in card(account)
     assert told["header"]["verdict"]["line"] == said.line == text.splitlines()[0]
     assert "\n" not in said.line
     assert leader is None or leader.learner in said.line

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import accuracy_score, get_scorer, make_scorer, zero_one_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -131,13 +131,16 @@ def test_a_parameter_goes_with_the_strategies_that_have_it(name: str) -> None:
 @pytest.mark.parametrize(
     ("scoring", "scores"),
     [
-        (None, Scores("score", 90, 1.0)),
+        (None, Scores("accuracy", 90, 1.0)),
         ("accuracy", Scores("accuracy", 90, 1.0)),
         ("f1_macro", Scores("f1_macro", 90, 1.0)),
         ("roc_auc_ovr", Scores("roc_auc_ovr", 90, 1.0)),
         ("neg_log_loss", Scores("neg_log_loss", 90, 0.0, proportion=False)),
         (closeness, Scores("closeness", 90, None, proportion=False)),
-        (make_scorer(accuracy_score), Scores("accuracy_score", 90, None, proportion=False)),
+        (lambda *_: 1.0, Scores("score", 90, None, proportion=False)),
+        (make_scorer(accuracy_score), Scores("accuracy", 90, 1.0)),
+        (get_scorer("neg_log_loss"), Scores("neg_log_loss", 90, 0.0, proportion=False)),
+        (make_scorer(zero_one_loss, greater_is_better=False), Scores("neg_zero_one_loss", 90, None, proportion=False)),
     ],
 )
 def test_what_the_scores_of_a_run_are(scoring: Any, scores: Scores) -> None:

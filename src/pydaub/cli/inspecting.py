@@ -94,12 +94,10 @@ def report(
     opened = RunFolder(folder)
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
     made = Report(opened.account(), folder.resolve().name, {"Request": asked})
-    path = out or folder / "report.html"
     try:
-        path.write_text(made.html, encoding="utf-8", errors="backslashreplace")
+        typer.echo(made.save(out or folder / "report.html"))
     except OSError as error:
         raise InputError(f"Cannot write the report: {error.strerror}. Choose another `--out`.") from None
-    typer.echo(path)
 
 
 @app.command()

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.dashboard.page import assembled
@@ -50,6 +51,12 @@ class Report:
         policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:"
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         return page.replace("<meta charset", f"{meta}\n<meta charset", 1)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file and return its path."""
+        path = Path(path)
+        path.write_text(self.html, encoding="utf-8", errors="backslashreplace")
+        return path
 
     def _repr_html_(self) -> str:
         frame = f'style="width: 100%; height: {TALL}px; border: 0" sandbox="allow-scripts allow-downloads"'

@@ -13,7 +13,9 @@ from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
-from sklearn.metrics import get_scorer_names
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.pipeline import Pipeline
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact, parsed_sizes
 from pydaub.algorithm.strategies import Strategy, make_strategy
@@ -38,6 +40,9 @@ STEPS: Final = (5, 4)  # from the first size to all rows, where rows are few
 PROPORTIONS: Final = re.compile(
     "accuracy|balanced_accuracy|top_k|f1|precision|recall|jaccard|roc_auc|average_precision"
 )
+SAME_SCORER: Final = ("_score_func", "_sign", "_kwargs")  # parts of a scorer of scikit-learn
+UNBOUNDED: Final = ("positive_likelihood_ratio", "mutual_info_score")
+UNNAMED: Final = "score"
 PACKAGES: Final = (
     "pydaub",
     "scikit-learn",
@@ -195,20 +200,43 @@ def _scored_for(task: Task, strategy: Strategy) -> Task:
 
 def scores_of(task: Task) -> Scores:
     """Return what the scores of a task are. Scikit-learn's scorers of errors are negative, and named so."""
-    scoring = task.scoring
-    top: float | None = None
-    proportion = False
-    if scoring is None:
-        name, top, proportion = "score", 1.0, task.data.schema.task == "classification"
-    elif isinstance(scoring, str):
-        name, top = scoring, 0.0 if scoring.startswith("neg_") else 1.0
-        proportion = bool(PROPORTIONS.match(scoring))
-    else:
-        function = getattr(scoring, "_score_func", scoring)  # of a scorer that scikit-learn made
-        name = getattr(function, "__name__", type(scoring).__name__)
+    known, name = _known_scorer(task)
+    top = 0.0 if known and known.startswith("neg_") else 1.0
+    proportion = bool(known and PROPORTIONS.match(known))
+    if known is None and task.scoring is None:  # a `score` of its own, which is usually an accuracy or an r2
+        proportion = task.data.schema.task == "classification"
+    elif known is None or known in UNBOUNDED:
+        return _on_rows(task, Scores(name, top=None, proportion=False))
+    return _on_rows(task, Scores(name, top=top, proportion=proportion))
+
+
+def _on_rows(task: Task, scores: Scores) -> Scores:
     crossed = task.cv is not None
     rows = (task.data.full_size if crossed else task.data.valid_size) or None
-    return Scores(name, rows, top, proportion, crossed)
+    return replace(scores, rows=rows, cross_validated=crossed)
+
+
+def _known_scorer(task: Task) -> tuple[str | None, str]:
+    """Return which of scikit-learn's scorers a task uses, None if none of them, and what people call it."""
+    scoring = task.scoring
+    if isinstance(scoring, str):
+        return scoring, scoring
+    if scoring is None:
+        usual = {ClassifierMixin.score: "accuracy", RegressorMixin.score: "r2"}
+        estimators = (learner.estimator for learner in task.learners.values())
+        lasts = (each.steps[-1][1] if isinstance(each, Pipeline) else each for each in estimators)
+        names = {usual.get(getattr(type(last), "score", None)) for last in lasts}
+        known = names.pop() if len(names) == 1 else None
+        return known, known or UNNAMED
+    function = getattr(scoring, "_score_func", None)  # of a scorer that scikit-learn made
+    if function is None:
+        name = getattr(scoring, "__name__", type(scoring).__name__)
+        return None, UNNAMED if name == "<lambda>" else name
+    for name in get_scorer_names():
+        if all(getattr(get_scorer(name), part) == getattr(scoring, part) for part in SAME_SCORER):
+            return name, name
+    sign = "neg_" if getattr(scoring, "_sign", 1) < 0 else ""  # nothing public says it
+    return None, f"{sign}{getattr(function, '__name__', UNNAMED)}"
 
 
 def _described(thing: Any) -> str:

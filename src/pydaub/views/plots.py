@@ -6,14 +6,14 @@ import math
 import warnings
 from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import cycle, pairwise
-from statistics import quantiles
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydaub.errors import InputError
 from pydaub.records import score_text
+from pydaub.views.scales import in_view, limits, tick_labels, ticks
 from pydaub.views.story import learners
-from pydaub.views.summary import counted, plain
+from pydaub.views.summary import counted, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from pydaub.records import Scores
     from pydaub.runs.account import Account
-
-    Points = Sequence[tuple[int, float]]
+    from pydaub.views.scales import Points
 
 FORMATS: Final = ("png", "svg", "pdf")
 MARKERS: Final = "osv^D<>pX*"
@@ -41,8 +40,6 @@ DPI: Final = 110
 LINE_PARTS: Final = 16
 LONGEST_NAME: Final = 36
 LONGEST_TITLE: Final = 30  # of a panel
-ROOM: Final = 0.04  # of the axis, beyond the highest and the lowest score
-PLAIN: Final = (1e-4, 1e7)  # numbers that are written without an exponent
 # Where the font has no glyph. DejaVu has Latin, Greek, Cyrillic, Hebrew and Arabic.
 OTHER_FONTS: Final = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Microsoft YaHei", "Hiragino Sans", "Arial Unicode MS")
 
@@ -81,7 +78,7 @@ def curves_of_leaders(
     lines[:0] = axes.plot(*zip(*curves[best], strict=True), marker="o", markersize=4, linewidth=2.8, color="black")
     labels = [f"{_short(name)}: {score_text(curves[name][-1][1])}" for name in (best, *named)]
     _sizes_below(axes, sorted({size for points in curves.values() for size, _ in points}))
-    low = _scores_beside(axes, _in_view(curves, [best, *named]), scores)
+    low = _scores_beside(axes, in_view(curves, [best, *named]), scores)
     if rest:
         lines += axes.plot([], [], color="0.8", linewidth=THIN)
         below = sum(curves[name][-1][1] < low for name in rest)
@@ -96,13 +93,6 @@ def curves_of_leaders(
     axes.figure.legend(  # with labels given here: one that begins with _ would be left out otherwise
         lines, [*map(_literal, labels)], fontsize=8, title="last score", loc="outside right upper", frameon=False
     )
-
-
-def _in_view(curves: Mapping[str, Points], named: Sequence[str]) -> list[float]:
-    """Return the scores that the axis must show: those of the named learners, and others that are not far below."""
-    own = [score for name in named for _, score in curves[name]]
-    least = min(own) - (max(own) - min(own) or math.inf)
-    return [score for points in curves.values() for _, score in points if score >= least]
 
 
 def rows_allocated(  # noqa: PLR0913  # everything that a bar shows
@@ -291,49 +281,12 @@ def _sizes_below(axes: Axes, sizes: Sequence[int], rotation: int = 45) -> None:
 
 
 def _scores_beside(axes: Axes, scores: Sequence[float], kind: Scores, also: Sequence[float] = ()) -> float:
-    """Set the limits of the scores' axis and its labels; return the lower limit.
-
-    The axis has no ticks beyond the best possible score. `also` are further values that must be seen, if above the
-    lower limit.
-    """
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # slow to import, and an extra
-
-    low = _floor(scores)
-    high = max([*scores, *also])
-    room = ROOM * (high - low) or ROOM * abs(high) or ROOM
-    high, low = high + room, low - room
+    """Set the ends of the scores' axis and its ticks; return the lower end."""
+    low, high = limits(scores, also)
     axes.set_ylim(low, high)
-    most = math.inf if kind.top is None else kind.top
-    ticks = [
-        tick
-        for tick in MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-        if low <= tick <= min(high, most + room / 1000)
-    ]
-    axes.set_yticks(ticks, tick_labels(ticks))
+    places = ticks(low, high, kind.top)
+    axes.set_yticks(places, tick_labels(places))
     return low
-
-
-def tick_labels(ticks: Sequence[float]) -> list[str]:
-    """Return labels that differ, with as many digits as that takes.
-
-    >>> tick_labels([0.5, 0.75, 1.0]), tick_labels([-2e6, -1e6, 0.0]), tick_labels([1e-6, 1.5e-6])
-    (['0.50', '0.75', '1.00'], ['-2,000,000', '-1,000,000', '0'], ['1.0e-06', '1.5e-06'])
-    """
-    largest = max((abs(tick) for tick in ticks), default=0.0)
-    step = min((abs(b - a) for a, b in pairwise(ticks)), default=largest) or 1.0
-    digits = next((n for n in range(17) if abs(round(step, n) - step) < step / 100), 17)
-    if not largest or PLAIN[0] <= largest < PLAIN[1]:
-        return [f"{tick:,.{digits}f}".replace("-0", "0") if not tick else f"{tick:,.{digits}f}" for tick in ticks]
-    exponent = math.floor(math.log10(largest))
-    digits = next((n for n in range(17) if abs(round(step / 10**exponent, n) * 10**exponent - step) < step / 100), 17)
-    return [f"{tick:.{digits}e}" if tick else "0" for tick in ticks]
-
-
-def _floor(scores: Sequence[float]) -> float:
-    """Return the lower limit of the axis: an outlier far below the others would flatten all curves."""
-    lower, middle, upper = quantiles(scores, n=4, method="inclusive") if len(scores) > 1 else (scores[0],) * 3
-    spread = max(upper - lower, (max(scores) - middle) / 4)
-    return max(min(scores), lower - 2.5 * spread) if spread else min(scores)
 
 
 def _called(scores: Scores) -> str:
@@ -341,9 +294,7 @@ def _called(scores: Scores) -> str:
 
 
 def _short(name: str, longest: int = LONGEST_NAME) -> str:
-    """Shorten a name in the middle: configurations of one learner often begin alike."""
-    name, half = plain(name), longest // 2
-    return name if len(name) <= longest else f"{name[:half]}…{name[1 - half :]}"
+    return shortened(plain(name), longest)
 
 
 def _literal(text: str) -> str:
