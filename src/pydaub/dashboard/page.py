@@ -27,6 +27,7 @@ SCRIPTS: Final = (
     "ranking.js",
     "curves.js",
     "overview.js",
+    "names.js",
     "pointing.js",
     "picture.js",
     "allocation.js",
@@ -35,11 +36,20 @@ SCRIPTS: Final = (
     "steering.js",
     "main.js",
 )
-STYLES: Final = ("colours.css", "page.css", "table.css", "charts.css", "runs.css", "media.css")
+STYLES: Final = (
+    "colours.css",
+    "page.css",
+    "controls.css",
+    "table.css",
+    "charts.css",
+    "overview.css",
+    "runs.css",
+    "media.css",
+)
 MARKUP: Final = "page.html"
 # The list of several runs.
 LIST_SCRIPTS: Final = ("format.js", "net.js", "about.js", "runs.js")
-LIST_STYLES: Final = ("colours.css", "page.css", "table.css", "runs.css", "media.css")
+LIST_STYLES: Final = ("colours.css", "page.css", "controls.css", "table.css", "runs.css", "media.css")
 LIST_MARKUP: Final = "runs.html"
 
 

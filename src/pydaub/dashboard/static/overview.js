@@ -1,11 +1,10 @@
 // The one chart of all curves: all learners thin, the leader, its rivals and the compared ones highlighted.
-// Uses format.js, run.js, scales.js, address.js, `compared` names of ranking.js and `openDetail` of detail.js.
+// Uses format.js, run.js, scales.js, address.js, names.js, `boundLine` of curves.js and `ranking` of ranking.js.
 
 const OVERVIEW_ROWS = { log: "logarithmic", linear: "linear" };
 const OVERVIEW_UP = { score: "score", error: "error (logarithmic)" };
 const MOST_HUES = 10;
 const FEW = 12; // so many learners are all named
-const NAME_HEIGHT = 14;
 const NAMES_FROM = 620; // pixels: below, names stand under the chart
 
 const overview = {
@@ -167,34 +166,6 @@ function overviewCurve(learner, look, scale, axis) {
     parts.push(draw("circle", { cx: scale.x(size), cy: scale.y(axis.place(valid)), r: 2.6, class: `dot ${look}` }));
   }
   return parts;
-}
-
-// Names beside the chart, pushed apart, each with a thin line to the end of its curve; on a phone, below it.
-function overviewNames(looks, { scale, axis, beside, width, tall }) {
-  const ends = [...looks].map(([name, look]) => {
-    const [size, , valid] = run.learners.get(name).points.at(-1);
-    const y = Math.max(scale.top, Math.min(scale.bottom, scale.y(axis.place(valid))));
-    return { name, look, x: Math.max(scale.left, Math.min(scale.right, scale.x(size))), y, at: y };
-  });
-  ends.sort((a, b) => a.y - b.y);
-  ends.forEach((end, place) => {
-    if (!beside) end.at = tall + 8 + place * NAME_HEIGHT;
-    else if (place) end.at = Math.max(end.at, ends[place - 1].at + NAME_HEIGHT);
-  });
-  let lowest = beside ? scale.bottom : Infinity;
-  for (const end of [...ends].reverse()) {
-    end.at = Math.min(end.at, lowest);
-    lowest = end.at - NAME_HEIGHT;
-  }
-  const left = beside ? scale.right + 28 : 24;
-  return ends.flatMap(({ name, look, x, y, at }) => {
-    const text = draw("text", { x: left, y: at + 4, class: `name ${look}` }, fitted(name, (width - left) * 0.92));
-    text.append(draw("title", {}, name));
-    text.onclick = () => openDetail(name);
-    const thread = draw("line", { x1: x, y1: y, x2: scale.right + 12, y2: at, class: "thread" });
-    const key = draw("line", { x1: left - 16, x2: left - 4, y1: at, y2: at, class: `curve ${look}` });
-    return beside ? [thread, key, text] : [key, text];
-  });
 }
 
 function placesIn(measured, { scale, axis }) {
