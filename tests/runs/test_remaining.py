@@ -163,6 +163,25 @@ def test_a_thousand_learners_are_not_simulated_before_they_are_tried(
     assert left.high > 900
 
 
+def test_with_many_learners_few_steps_are_simulated_and_the_interval_is_wider(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = Account(
+        Daub([f"learner {number}" for number in range(500)], Schedule((10, 100, 1000, 10_000))), held=True
+    )
+    for _ in range(1400):
+        asked = account.ask()
+        assert asked is not None
+        account.take(Evaluated(asked.allocation, Measurement(0.9, 0.5, 1.0), account.clock + 1.0))
+    trainings, _, ended = Simulation(account).run()
+    assert (len(trainings), ended) == (60, False)
+    cut = remaining(account)
+    forget(account)
+    monkeypatch.setattr(module, "CUT", (1.0, 1.0, 1.0))
+    usual = remaining(account)
+    assert cut is not None
+    assert usual is not None
+    assert cut.high / cut.low == pytest.approx(4 * usual.high / usual.low)
+
+
 def test_a_simulation_ends() -> None:
     """With so many learners that the bound on its steps counts."""
     rng = random.Random(1)
@@ -175,7 +194,7 @@ def test_a_simulation_ends() -> None:
     asked = account.ask()
     assert asked is not None
     account.take(Evaluated(asked.allocation, Measurement(0.9, 0.5, 1.0), 1.0))
-    trainings, untried = Simulation(account).run()
+    trainings, untried, _ = Simulation(account).run()
     assert 0 < len(trainings) <= module.MOST_STEPS
     assert not untried
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pydaub import Account, Allocation, Asked, Evaluated, Failure, Full, Measurement, Schedule, Scores, Selected
-from pydaub.records import Event, Resumed, Steered, Stopped, Submitted
+from pydaub.records import Event, Limited, Resumed, Steered, Stopped, Submitted
 from pydaub.views.verdict import verdict
 
 FULL = 400
@@ -56,6 +56,14 @@ def test_a_run_in_every_state() -> None:
     running.held = False
     assert verdict(running).line == f"Killed or interrupted: {over}"
     assert verdict(running).title == "killed · tree"
+
+
+def test_a_time_limit_is_the_most_that_can_be_left() -> None:
+    names = ("tree", *(f"learner {number}" for number in range(100)))
+    free, limited = account(*TREE, names=names), account(Limited(123.0), *TREE, names=names)
+    assert verdict(free).left.endswith("too early to say more")
+    assert re.fullmatch(r"probably \d+ s to 2 min left", verdict(limited).left)
+    assert max(verdict(limited).seconds or ()) == 120.0
 
 
 def test_a_finished_run_says_by_how_much_it_is_ahead() -> None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Strategy
     from pydaub.runs.account import Account
 
-MOST_STEPS: Final = 300  # of a simulation
+MOST_STEPS, FEWEST_STEPS, MANY = 300, 50, 100  # of a simulation; fewer with more learners, which take longer
+CUT: Final = (1.0, 2.0, 4.0)  # further factors where a simulation did not come to its end
 MOST_UNTRIED: Final = 60  # learners without an outcome with which a run is simulated
 # A simulation that takes longer than so many seconds is repeated only after so many times that time.
 QUICK, IDLE = 0.1, 10
@@ -43,11 +44,15 @@ ALMOST: Final = 0.99  # the largest share of the time that has passed before a r
 
 
 class Remaining(NamedTuple):
-    """Seconds that are left: between `low` and `high` in eight of ten cases, and below `middle` in half of them."""
+    """Seconds that are left: between `low` and `high` in eight of ten cases, and below `middle` in half of them.
+
+    `limited` says whether a time limit ends the run before `high` seconds have passed.
+    """
 
     low: float
     middle: float
     high: float
+    limited: bool = False
 
 
 @dataclass(slots=True)
@@ -61,6 +66,7 @@ class Estimate:
     steps: int
     trainings: dict[Allocation, float]
     untried: float = 0.0  # seconds for learners that are left out of `trainings`
+    ended: bool = True  # whether the simulation came to its end
     made_at: float = 0.0
     took: float = 0.0
     shown: float = 0.0  # the last share of the time that has passed
@@ -83,10 +89,12 @@ def remaining(account: Account, elapsed: float | None = None) -> Remaining | Non
     spent = now - account.idle
     progress = spent / (spent + raw) if spent + raw else 0.0
     strategy, untried = str(account.settings.get("strategy")), bool(account.untried_yet)
-    low, middle, high = (raw * factor for factor in factors(strategy, progress, untried=untried))
+    usual = factors(strategy, progress, untried=untried)
+    further = (1.0, 1.0, 1.0) if _ESTIMATES[account].ended else CUT
+    low, middle, high = (raw * factor * more for factor, more in zip(usual, further, strict=True))
     if account.until is not None:
         most = max(account.until - now, 0.0)
-        low, middle, high = (min(each, most) for each in (low, middle, high))
+        return Remaining(min(low, most), min(middle, most), min(high, most), limited=high > most)
     return Remaining(low, middle, high)
 
 
@@ -176,26 +184,26 @@ class Simulation:
             steps = [step for curve in curves if (step := self._step(curve)) is not None]
             self._usual = median(steps) if len(steps) >= FEW else USUAL_STEP
 
-    def run(self) -> tuple[dict[Allocation, float], float]:
-        """Return the seconds of the trainings that are left, and of those for learners that were not tried yet."""
+    def run(self) -> tuple[dict[Allocation, float], float, bool]:
+        """Return the seconds of the trainings that are left, and of learners left out; and whether that is all."""
         account, found = self._account, dict[Allocation, float]()
         if (untried := account.untried_yet) > MOST_UNTRIED:
             tried = [account.seconds(name) for name in account.learners if account.seconds(name)]
-            return found, untried * fmean(tried or [0.0])
+            return found, untried * fmean(tried or [0.0]), True
         copied = _copied(account.strategy)
         try:
-            for _ in range(MOST_STEPS):
+            for _ in range(max(MOST_STEPS * MANY // max(len(account.learners), MANY), FEWEST_STEPS)):
                 asked = copied.outstanding or copied.ask()
                 if asked is None:
-                    break
+                    return found, 0.0, True
                 outcome = account.ahead.get(asked)
                 if not isinstance(outcome, Measurement):
                     outcome = self._forecast(copied.curve(asked.learner), asked.size)
                     found[asked] = outcome.seconds
                 copied.tell(asked, outcome)
         except PydaubError:  # the strategy cannot go on as forecast
-            pass
-        return found, 0.0
+            return found, 0.0, True
+        return found, 0.0, False
 
     def _forecast(self, curve: Curve, size: int) -> Measurement:
         if not curve.sizes:  # it does as those that were tried do, each of them in turn

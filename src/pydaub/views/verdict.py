@@ -149,7 +149,7 @@ def _rivals(account: Account, found: Contest) -> str:
 
 
 def _left(expected: Remaining) -> str:
-    if expected.high > VAGUE * max(expected.low, 1.0):
+    if expected.high > VAGUE * max(expected.low, 1.0) and not expected.limited:
         return f"probably at least {duration(expected.low)} left, too early to say more" if expected.low >= 1 else EARLY
     return f"probably {between(expected.low, expected.high)} left"
 
