@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from threadpoolctl import threadpool_info
 
-from faults import call, tell_pid, until
+from faults import call, exit_politely, tell_pid, until
 
 
 class Learner(ClassifierMixin, BaseEstimator):
@@ -159,6 +159,24 @@ class Grown(Learner):
         return super().fit(X, y)
 
 
+class Pickled(Learner):
+    """Misbehaves when it is pickled, once it was fitted."""
+
+    def __init__(self, what: str = "", start: float = 0.5) -> None:
+        super().__init__(start)
+        self.what = what
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return call(self.what) if hasattr(self, "size_") else super().__reduce_ex__(protocol)
+
+
+class Unpickled(Pickled):
+    """Misbehaves when it is unpickled, once it was fitted."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return (call, (self.what,)) if hasattr(self, "size_") else Learner.__reduce_ex__(self, protocol)
+
+
 class Gated(Learner):
     """From a size on, writes its process id to a file and waits until another file exists."""
 
@@ -217,3 +235,12 @@ class InTheJvm(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         return np.full(len(X), self.classes_[0])
+
+
+def sizes(members: Any, data: Any, *, unit: str) -> dict[str, str]:
+    """Return how many rows learners were fitted on, and how many there are."""
+    return {**{name: f"{fitted.size_} {unit}" for name, fitted in members.items()}, "all": f"{data.full_size} {unit}"}
+
+
+def exits(*_: Any) -> None:
+    exit_politely()

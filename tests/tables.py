@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydaub import Engine
+    from pydaub.evaluation.workbench import Workbench
 
 RATIOS = ("1.1", "1.25", "1.5", "2", "2.7", "3")
 
@@ -81,3 +82,11 @@ def collected(engine: Engine) -> tuple[Allocation, Outcome]:
     done = engine.collect()
     assert done is not None
     return done
+
+
+def fitted_in(bench: Workbench, allocation: Allocation, score: float) -> Any:
+    """Return the fitted learner that a folder keeps, or None."""
+    from pydaub.evaluation.workbench import unpickled  # noqa: PLC0415  # slow to import
+
+    path = bench.kept(allocation, score)
+    return path and unpickled(path)

@@ -39,7 +39,7 @@ KEYS = {
     "state",
     "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
-    "model", "ensemble", "drawn",
+    "model", "not_saved", "ensemble", "drawn",
 }  # fmt: skip
 CLAIM = {
     "choice",
@@ -326,6 +326,37 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
     assert f"`pydaub predict {folder} NEW.csv --trust` predicts with it" in done.out
     assert "is a pickle: loading it runs code" in refused("predict", folder, data)
     assert call("predict", folder, data, "--trust").code == 0
+
+
+@pytest.mark.parametrize("engine", ["processes", "serial"])
+def test_a_winner_that_cannot_be_saved(engine: str, tmp_path: Path) -> None:
+    """The result is complete, it is said why there is no learner, and nothing that a learner prints mixes with it."""
+    data, folder = written(numbers(), tmp_path / "numbers.csv"), tmp_path / "run"
+    (tmp_path / "own.py").write_text(
+        "from threading import Lock\n"
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "class Locked(GaussianNB):\n"
+        "    def fit(self, X, y):\n"
+        "        self.lock_ = Lock()\n"
+        "        print('fitting')\n"
+        "        return super().fit(X, y)\n"
+        "learners = [('locked', Locked())]\n"
+    )
+    options = ("--engine", engine, "--json", "--quiet")
+    done = call("run", data, "--target", "label", "--learners", tmp_path / "own.py", "--out", folder, *options)
+    for each in (done, call("resume", folder, *options)):
+        assert each.code == 0, each.err
+        told = each.json
+        assert set(told) == KEYS
+        assert (told["selected"], told["state"], told["model"]) == ("locked", "finished", None)
+        assert "cannot pickle '_thread.lock' object" in told["not_saved"]
+        assert f"pydaub: The selected learner could not be saved: {told['not_saved']}\n" in each.err
+    assert json.loads((folder / "result.json").read_text()) == told
+    shown = call("show", folder, "--json").json
+    assert (shown["model"], shown["not_saved"]) == (None, told["not_saved"])
+    assert "holds no learner: it could not be saved after the run (" in refused("predict", folder, data)
+    if engine == "processes":
+        assert f"The run is in {folder}; the learner could not be saved." in call("resume", folder).out
 
 
 def test_when_every_learner_fails(tmp_path: Path) -> None:

@@ -172,23 +172,29 @@ def test_a_learner_that_is_admitted_is_evaluated_like_the_others(engine: TaskEng
 
 @every_task_engine
 def test_the_best_fitted_learner_is_kept_and_any_can_be_fitted_again(make: Callable[[], TaskEngine]) -> None:
-    """Even after the engine was closed: a run closes it before the selected learner is asked for."""
+    """Even after the engine was closed: `run` closes it."""
     engine = make()
     for allocation in (Allocation("c", 20), Allocation("a", 160), Allocation("b", 20)):
         engine.submit(allocation)
         collected(engine)
     engine.close()
-    kept: Any = engine.fitted(Allocation("b", 20), 0.5 + 20 / 1000)
-    assert kept.size_ == 20, "the best of all"
-    kept = engine.fitted(Allocation("a", 160), 0.3 + 160 / 1000)
-    assert kept.size_ == 160, "the best of the full size"
+
+    def sizes(**references: Any) -> list[int]:
+        return [fitted.size_ for fitted in engine.loaded(references).values()]
+
+    best, full = Allocation("b", 20), Allocation("a", 160)
+    kept = {"b": engine.fitted(best, 0.5 + 20 / 1000), "a": engine.fitted(full, 0.3 + 160 / 1000)}
+    assert sizes(**kept) == [20, 160], "the best of all, and the best of the full size"
+    assert engine.handle("faulty:sizes", kept, unit="rows") == {"b": "20 rows", "a": "160 rows", "all": "160 rows"}
+    failure = engine.handle("faulty:exits", kept)
+    assert failure == Failure("error", "SystemExit: enough", failure.seconds)
     assert engine.fitted(Allocation("c", 20), 0.4 + 20 / 1000) is None, "worse than another"
-    assert engine.fitted(Allocation("b", 20), 0.5) is None, "another score"
+    assert engine.fitted(best, 0.5) is None, "another score"
     good, bad = Allocation("c", 160), Allocation("b", 40)
-    found = engine.fit([good, Allocation("a", 160)], with_validation=True)
-    assert found[good].size_ == found[Allocation("a", 160)].size_ == 167
+    found = engine.fit([good, full], with_validation=True)
+    assert sizes(c=found[good], a=found[full]) == [167, 167]
     found = engine.fit([good, bad], with_validation=False)
-    assert found[good].size_ == 160
+    assert sizes(c=found[good]) == [160]
     with pytest.raises(FitFailed, match=r"b could not be refitted: error: ValueError: no\. Raise the limits"):
         raise found[bad]
     engine.close()

@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -16,10 +15,11 @@ from pydaub import Allocation, Failure, Measurement, Outcome
 from pydaub.data import prepare
 from pydaub.engines.worker import evaluate_at, fit_at
 from pydaub.evaluation.evaluate import Task
-from pydaub.evaluation.workbench import Workbench
+from pydaub.evaluation.workbench import Workbench, unpickled
 from pydaub.isolation.child import MEMORY_VARIABLE
 from pydaub.learners import Learner
 from pydaub.records import outcome_from_json
+from tables import fitted_in
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(100, 4))
@@ -44,9 +44,9 @@ def test_a_fitted_learner_is_kept_if_its_score_is_high_enough(tmp_path: Path) ->
     bench = laid_out(tmp_path, tree=DecisionTreeClassifier())
     outcome = outcome_at(tmp_path, "tree", above=1.1)
     assert isinstance(outcome, Measurement)
-    assert bench.fitted(Allocation("tree", FULL), outcome.valid_score) is None
+    assert fitted_in(bench, Allocation("tree", FULL), outcome.valid_score) is None
     outcome_at(tmp_path, "tree", above=outcome.valid_score)
-    fitted: Any = bench.fitted(Allocation("tree", FULL), outcome.valid_score)
+    fitted: Any = fitted_in(bench, Allocation("tree", FULL), outcome.valid_score)
     valid = DATA.valid()
     assert fitted.score(valid.X, valid.y) == outcome.valid_score, "it is the learner that was measured"
 
@@ -55,7 +55,7 @@ def test_a_fitted_learner_that_cannot_be_pickled_is_still_measured(tmp_path: Pat
     bench = laid_out(tmp_path, grown=faulty.Grown())
     outcome = outcome_at(tmp_path, "grown")
     assert isinstance(outcome, Measurement)
-    assert bench.fitted(Allocation("grown", FULL), outcome.valid_score) is None
+    assert fitted_in(bench, Allocation("grown", FULL), outcome.valid_score) is None
 
 
 @pytest.mark.parametrize("limited", [False, True])
@@ -75,11 +75,22 @@ def test_an_error_that_mentions_memory_is_one_of_memory_if_there_is_a_limit(
 
 
 @pytest.mark.parametrize("with_validation", [False, True])
-def test_a_learner_is_fitted_and_pickled_to_a_path(tmp_path: Path, *, with_validation: bool) -> None:
-    laid_out(tmp_path, known=faulty.Learner())
-    path = tmp_path / "selected.pkl"
-    assert fit_at(str(tmp_path), "known", FULL, str(path), with_validation=with_validation) == {}
-    assert cloudpickle.loads(path.read_bytes()).size_ == (100 if with_validation else FULL)
+def test_a_learner_is_fitted_and_pickled_into_the_folder(tmp_path: Path, *, with_validation: bool) -> None:
+    bench = laid_out(tmp_path, known=faulty.Learner())
+    assert fit_at(str(tmp_path), "known", FULL, with_validation=with_validation) == {}
+    path = bench.selected(Allocation("known", FULL), with_validation=with_validation)
+    assert unpickled(path).size_ == (100 if with_validation else FULL)
+    bench.clear_selected()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("estimator", [faulty.Grown(), faulty.Pickled("exit_politely")])
+def test_a_learner_that_cannot_be_pickled_once_it_is_fitted_says_why(tmp_path: Path, estimator: Any) -> None:
+    bench = laid_out(tmp_path, grown=estimator)
+    assert isinstance(outcome_at(tmp_path, "grown"), Measurement)
+    reason = fit_at(str(tmp_path), "grown", FULL, with_validation=False)["unpicklable"]
+    assert reason.startswith(("TypeError: cannot pickle '_thread.lock'", "SystemExit: enough"))
+    assert not bench.selected(Allocation("grown", FULL), with_validation=False).exists()
 
 
 def test_trouble_with_the_folder_is_not_the_fault_of_a_learner(tmp_path: Path) -> None:
@@ -93,9 +104,10 @@ def test_trouble_with_the_folder_is_not_the_fault_of_a_learner(tmp_path: Path) -
             place.write_bytes(content) if content is not None else place.unlink()
             found = evaluate_at(str(folder), "known", FULL, -math.inf).value
             assert "What was measured is kept" in found["trouble"], (file, found)
-            again = fit_at(str(folder), "known", FULL, str(folder / "selected.pkl"), with_validation=False)
+            again = fit_at(str(folder), "known", FULL, with_validation=False)
             assert again == found
-    laid_out(tmp_path / "unwritable", known=faulty.Learner())
-    nowhere = tmp_path / "unwritable" / "task.pkl" / "selected.pkl"  # below a file
-    found = fit_at(str(tmp_path / "unwritable"), "known", FULL, str(nowhere), with_validation=False)
-    assert "could not be written: Not a directory" in found["trouble"]
+    bench = laid_out(tmp_path / "unwritable", known=faulty.Learner())
+    place = bench.selected(Allocation("known", FULL), with_validation=False)
+    place.mkdir()
+    found = fit_at(str(bench.folder), "known", FULL, with_validation=False)
+    assert "could not be written: Is a directory" in found["trouble"]

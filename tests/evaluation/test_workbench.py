@@ -18,6 +18,7 @@ from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.evaluation.workbench import Workbench
 from pydaub.learners import Learner
+from tables import fitted_in
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(100, 4))
@@ -56,8 +57,8 @@ def test_writing_the_task_again_keeps_what_workers_left(tmp_path: Path) -> None:
     bench, failures = laid_out(tmp_path, given)
     assert failures == {}
     assert bench.recall(Allocation("tree", 21)) == (20, "learned")
-    assert bench.fitted(Allocation("tree", 20), 0.5) == "fitted"
-    assert bench.fitted(Allocation("tree", 20), 0.6) is None, "another score"
+    assert fitted_in(bench, Allocation("tree", 20), 0.5) == "fitted"
+    assert fitted_in(bench, Allocation("tree", 20), 0.6) is None, "another score"
 
 
 def test_a_learner_that_cannot_be_pickled_is_reported_and_the_others_are_written(tmp_path: Path) -> None:
@@ -98,13 +99,13 @@ def test_the_best_of_all_and_the_best_of_the_full_size_are_kept(tmp_path: Path) 
     bench.shelve(Allocation("a", FULL), -5.0, "the full size")
     assert bench.best_score(FULL, FULL) == -5.0
     bench.tidy(FULL)
-    kept = [bench.fitted(Allocation("a", size), score) for size, score in enumerate(SCORES, start=1)]
+    kept = [fitted_in(bench, Allocation("a", size), score) for size, score in enumerate(SCORES, start=1)]
     assert kept == [None, None, None, None, SCORES[-1]]
-    assert bench.fitted(Allocation("a", FULL), -5.0) == "the full size"
+    assert fitted_in(bench, Allocation("a", FULL), -5.0) == "the full size"
     bench.shelve(Allocation("a", FULL), 1.0, "better than all")
     bench.tidy(FULL)
     assert bench.best_score(FULL, 20) == 1.0
-    assert bench.fitted(Allocation("a", 5), SCORES[-1]) is None
+    assert fitted_in(bench, Allocation("a", 5), SCORES[-1]) is None
 
 
 def test_among_equal_scores_the_largest_size_and_then_the_first_learner_is_kept(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_among_equal_scores_the_largest_size_and_then_the_first_learner_is_kept(
         for size in (20, FULL):
             bench.shelve(Allocation(name, size), 0.5, name)
     bench.tidy(FULL)
-    kept = [(name, size) for name in "ab" for size in (20, FULL) if bench.fitted(Allocation(name, size), 0.5)]
+    kept = [(name, size) for name in "ab" for size in (20, FULL) if fitted_in(bench, Allocation(name, size), 0.5)]
     assert kept == [("a", FULL)]
 
 
@@ -128,7 +129,7 @@ def test_incomplete_files_of_killed_workers_are_ignored(tmp_path: Path) -> None:
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier()))
     (tmp_path / "fitted" / ".abc-20-0.9.pkl.123").write_bytes(b"half of")
     assert bench.best_score(FULL, 20) == -math.inf
-    assert bench.fitted(Allocation("a", 20), 0.9) is None
+    assert fitted_in(bench, Allocation("a", 20), 0.9) is None
     bench.tidy(FULL)
 
 
@@ -157,7 +158,7 @@ def test_files_are_packed_sent_back_and_unpacked_by_another_folder(tmp_path: Pat
     assert there.take_out(Allocation("a", 50)) == {}, "they are moved"
     here.unpack(left)
     assert here.recall(Allocation("a", FULL)) == (50, "more")
-    assert here.fitted(Allocation("a", 50), 0.5) == "fitted"
+    assert fitted_in(here, Allocation("a", 50), 0.5) == "fitted"
 
 
 def break_(path: Path, how: str) -> None:
@@ -182,7 +183,7 @@ def test_what_is_damaged_and_not_needed_is_as_if_it_were_not_there(how: str, tmp
         (path,) = (tmp_path / part).iterdir()
         break_(path, how)
     assert bench.recall(Allocation("a", 21)) is None
-    assert bench.fitted(Allocation("a", 20), 0.5) is None
+    assert fitted_in(bench, Allocation("a", 20), 0.5) is None
 
 
 @pytest.mark.parametrize("how", ["missing", "empty", "cut", "flipped"])
@@ -208,7 +209,7 @@ def test_a_folder_that_cannot_be_written_loses_conveniences_only(tmp_path: Path)
     bench.shelve(Allocation("a", 20), 0.5, "fitted")
     bench.tidy(FULL)
     assert bench.recall(Allocation("a", 21)) is None
-    assert bench.fitted(Allocation("a", 20), 0.5) is None
+    assert fitted_in(bench, Allocation("a", 20), 0.5) is None
     with pytest.raises(FolderTrouble, match=r"could not be written: File exists"):
         laid_out(tmp_path, given)
 
@@ -221,5 +222,5 @@ def test_files_of_others_do_not_matter(tmp_path: Path) -> None:
     bench.shelve(Allocation("a", 20), 0.5, "fitted")
     assert bench.best_score(FULL, 20) == 0.5
     bench.tidy(FULL)
-    assert bench.fitted(Allocation("a", 20), 0.5) == "fitted"
+    assert fitted_in(bench, Allocation("a", 20), 0.5) == "fitted"
     assert bench.recall(Allocation("a", 21)) is None

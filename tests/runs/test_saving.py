@@ -25,10 +25,10 @@ from learners.samples import made
 from pydaub import Allocation, InputError, Measurement
 from pydaub.data import Prepared, prepare
 from pydaub.data.schema import Task as Kind
-from pydaub.errors import SavedLearnerError
+from pydaub.errors import FolderTrouble, SavedLearnerError
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.learners import portfolio, recipes
-from pydaub.runs.saving import ABOUT, PICKLE, SAFE, Saved, load, save, saved_in
+from pydaub.runs.saving import ABOUT, PICKLE, SAFE, Saved, load, not_saved, save, saved_in
 
 
 @cache
@@ -236,6 +236,7 @@ def test_an_old_format_whose_loaders_check_less_is_refused(tmp_path: Path) -> No
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier(), Foreign()])
 def test_a_damaged_file_is_refused(learner: Any, kept: float, tmp_path: Path) -> None:
     path = save(learner.fit(X, y), tmp_path, X).path
+    assert path is not None
     content = path.read_bytes()
     path.write_bytes(content[: int(kept * len(content))])
     with pytest.raises(SavedLearnerError, match=rf"{path.name} must be a learner that pydaub saved, got") as raised:
@@ -275,8 +276,7 @@ def test_a_folder_without_a_learner_is_refused(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "absent"):
         with pytest.raises(InputError, match=r"must hold a saved learner, got none. Let the run end first"):
             load(folder)
-        with pytest.raises(InputError, match=r"must hold a saved learner, got none"):
-            saved_in(folder)
+        assert saved_in(folder) == Saved(None)
 
 
 def test_a_learner_that_cannot_be_pickled_either_is_refused(tmp_path: Path) -> None:
@@ -285,3 +285,49 @@ def test_a_learner_that_cannot_be_pickled_either_is_refused(tmp_path: Path) -> N
     with pytest.raises(SavedLearnerError, match=r"Foreign could not be pickled: TypeError: .*lock"):
         save(fitted, tmp_path, X)
     assert not list(tmp_path.iterdir())
+
+
+class Brittle(GaussianNB):
+    """Can be pickled, but then not be loaded, or not predict."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["var_smoothing"] == 1:
+            raise ValueError("spoilt")
+        self.__dict__.update(state, brittle_=True)
+
+    def predict(self, X: Any) -> Any:
+        if hasattr(self, "brittle_"):
+            raise ValueError("spent")
+        return super().predict(X)
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "message"),
+    [
+        (1, r"Brittle could not be loaded again: ValueError: spoilt\.$"),
+        (0.5, r"Brittle could not be used to predict, once it was loaded again: ValueError: spent\.$"),
+    ],
+)
+def test_a_pickle_that_would_be_of_no_use_is_refused(tmp_path: Path, smoothing: float, message: str) -> None:
+    with pytest.raises(SavedLearnerError, match=message):
+        save(Brittle(var_smoothing=smoothing).fit(X, y), tmp_path, X)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_learner_that_could_not_be_saved_replaces_an_earlier_one_and_says_why(tmp_path: Path) -> None:
+    save(GaussianNB().fit(X, y), tmp_path, X)
+    assert not_saved(tmp_path, "crash: it was upset") == Saved(None, "crash: it was upset") == saved_in(tmp_path)
+    with pytest.raises(
+        InputError, match=r"holds no learner: it could not be saved after the run \(crash: it was upset"
+    ):
+        load(tmp_path, trust=True)
+    save(GaussianNB().fit(X, y), tmp_path, X)
+    assert saved_in(tmp_path) == Saved(tmp_path / SAFE)
+
+
+def test_a_folder_that_cannot_be_written_is_trouble_with_the_folder(tmp_path: Path) -> None:
+    for estimator in (GaussianNB(), Foreign()):
+        with pytest.raises(FolderTrouble, match=r"could not be written to .*: No such file or directory"):
+            save(estimator.fit(X, y), tmp_path / "absent", X)
+    with pytest.raises(FolderTrouble, match=r"could not be written: No such file or directory"):
+        not_saved(tmp_path / "absent", "no")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -17,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
 
+import faulty
 from pydaub import (
     AllLearnersFailed,
     Allocation,
@@ -33,6 +35,7 @@ from pydaub.evaluation.evaluate import Task, fitted_on
 from pydaub.learners import listed
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan, plan
+from pydaub.runs.saving import HARMFUL, PICKLE, SAFE, Saved, load, saved_in
 from pydaub.runs.selection import Selection, select
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -242,6 +245,65 @@ def test_where_none_was_kept_and_none_can_be_fitted_that_is_an_error() -> None:
     planned = plan_of([("slow", Slow(most=150))], cv=2)
     with pytest.raises(FitFailed, match=r"slow could not be refitted: error: RuntimeError: too many rows"):
         select(planned, Where())
+
+
+LOST = [
+    (faulty.Grown(), r"it cannot be pickled after its training: TypeError: cannot pickle '_thread.lock' object\. In"),
+    (faulty.Pickled("exit_politely"), r"it cannot be pickled after its training: SystemExit: enough"),
+    (faulty.Unpickled("exit_politely"), r"error: SystemExit: enough"),
+    (faulty.Unpickled("raise_mute"), r"error: MuteError: "),
+    (faulty.Unpickled("abort"), r"crash: ended by SIGABRT"),
+    (faulty.Unpickled("forever"), r"timeout: longer than 2 s"),
+]
+
+
+@pytest.mark.parametrize(("winner", "reason"), LOST)
+def test_a_winner_that_cannot_be_saved_leaves_a_complete_result_that_says_why(
+    winner: Any, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Python, where the learner itself is wanted, it is an error."""
+    monkeypatch.setattr("pydaub.engines.processes.HANDLING_SECONDS", 2.0)
+    learners = [("it", winner), ("other", faulty.Learner(0.1))]
+    found = select(plan_of(learners), Where(1, folder=tmp_path), save_to=tmp_path)
+    assert (found.result.selected, found.account.state, found.fitted) == ("it", "finished", None)
+    assert found.saved is not None
+    assert found.saved.path is None
+    assert re.match(reason, found.saved.reason or "")
+    assert saved_in(tmp_path) == found.saved
+    assert not list(tmp_path.glob("*selected*"))
+    with pytest.raises(FitFailed, match=reason):
+        select(plan_of(learners), Where(1, folder=tmp_path))
+
+
+@pytest.mark.parametrize("where", [Where(), Where(1)])
+def test_a_winner_that_was_saved_predicts_like_the_one_that_is_returned(where: Where, tmp_path: Path) -> None:
+    data = data_of()
+    for ensemble in (False, True):
+        returned = select(plan_of(data=data, scoring="accuracy", ensemble=ensemble), where, refit=True)
+        saved = select(
+            plan_of(data=data, scoring="accuracy", ensemble=ensemble), where, refit=True, save_to=tmp_path
+        ).saved
+        assert saved == Saved(tmp_path / SAFE)
+        rows = data.valid().X
+        np.testing.assert_array_equal(load(tmp_path).predict(rows), returned.fitted.predict(rows))
+
+
+class Fragile(GaussianNB):
+    """Ends its process if it is saved by skops."""
+
+    def __getstate__(self) -> Any:
+        if "skops.io" in sys.modules and hasattr(self, "theta_"):
+            os.abort()
+        return super().__getstate__()
+
+
+def test_a_winner_that_skops_cannot_survive_is_pickled(tmp_path: Path) -> None:
+    found = select(plan_of([("it", Fragile())]), Where(1), save_to=tmp_path)
+    assert found.saved == Saved(tmp_path / PICKLE, HARMFUL)
+
+
+def test_without_a_pickle_a_winner_can_be_used_in_this_process() -> None:
+    assert select(plan_of([("it", faulty.Grown())]), Where()).fitted.size_ == 210
 
 
 def test_what_is_known_need_not_be_measured(tmp_path: Path) -> None:

@@ -53,9 +53,10 @@ def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
 
 def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
     """Return a run with its certificate, its folder and its saved learner as plain JSON values."""
-    from pydaub.runs.saving import PICKLE, SAFE  # imports skops
+    from pydaub.runs.saving import Saved, saved_in
 
-    claim, over = certificate_of(account), account.state in ("finished", "stopped")
+    claim = certificate_of(account)
+    saved = saved_in(folder) if account.state in ("finished", "stopped") else Saved(None)
     return {
         **as_json(account.strategy, account.result),
         "state": account.state,
@@ -63,7 +64,8 @@ def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
         "ensemble": ensemble_as_json(account.combined),
         "certificate": claim.to_json() if claim else None,
         "folder": str(folder),
-        "model": next((name for name in (SAFE, PICKLE) if over and (folder / name).exists()), None),
+        "model": saved.path and saved.path.name,
+        "not_saved": None if saved.path else saved.reason,
     }
 
 

@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     from pydaub.data import Prepared
     from pydaub.records import Allocation, Outcome
     from pydaub.runs.result import Result
-    from pydaub.runs.saving import Saved
 
 COLUMNS_SHOWN = 60
 PAGE_SECONDS = 10.0
-SAMPLE_ROWS = 200  # on which a saved learner must predict as before
 
 
 def start(request: Request, out: Path | None, options: Options) -> None:
@@ -77,7 +75,8 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
     display = Display(options.place, quiet=options.quiet)
     announced = open_page(folder.path, display.tell) if options.dashboard else None
     try:
-        with display:
+        # A learner may print in this process, and stdout is for the result.
+        with redirect_stdout(sys.stderr), display:
             selection = select(
                 planned,
                 options.where(folder.path),
@@ -85,6 +84,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
                 watch=display.take,
                 refit=folder.request.refit,
                 retry=retry,
+                save_to=folder.path,
             )
     except (AllLearnersFailed, NothingMeasured) as error:
         if options.as_json:
@@ -96,19 +96,16 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
         raise
     if announced:
         announced.wait(PAGE_SECONDS)  # the run may be over before its page is there
-    data = planned.task.data
-    from pydaub.runs import saving  # imports skops, which takes most of a second
-
-    with redirect_stdout(sys.stderr):  # a learner may print while it is saved, and stdout is for the result
-        saved = saving.save(selection.fitted, folder.path, data.train(min(SAMPLE_ROWS, data.full_size)).X)
     told = run_as_json(selection.account, folder.path)
     folder.finish(told)
+    if told["not_saved"]:
+        complain(f"The selected learner could not be saved: {told['not_saved']}")
     if options.as_json:
         typer.echo(json.dumps(told))
     else:
         out = console()
         print_run(out, selection.account, place=options.place)
-        print_lines(out, _where_it_is(folder, selection, saved))
+        print_lines(out, _where_it_is(folder, selection))
 
 
 def compared(request: Request, names: Sequence[str], out: Path | None, options: Options) -> None:
@@ -210,21 +207,26 @@ def _show_data(data: Prepared) -> None:
     print_lines(out, [f"{schema.task.capitalize()}{classes}: {data.full_size:,} rows to train, {validation}.", ""])
 
 
-def _where_it_is(folder: RunFolder, selection: Selection, saved: Saved) -> list[str]:
-    combined = selection.account.combined
+def _where_it_is(folder: RunFolder, selection: Selection) -> list[str]:
+    combined, saved = selection.account.combined, selection.saved
     what = "ensemble" if combined and combined.used else "learner"
     rows = "all rows, validation rows included" if selection.refitted else f"{selection.result.selected_size:,} rows"
-    lines = ["", f"The run is in {folder.path}; the {what}, trained on {rows}, is in {saved.path.name} there."]
-    if saved.reason is not None:
-        from pydaub.runs.saving import RUNS_CODE
+    lines, again = [""], f"`pydaub show {folder.path}` shows this again."
+    if saved is None or saved.path is None:
+        lines.append(f"The run is in {folder.path}; the {what} could not be saved.")
+    else:
+        lines.append(f"The run is in {folder.path}; the {what}, trained on {rows}, is in {saved.path.name} there.")
+        trust = ""
+        if saved.reason is not None:
+            from pydaub.runs.saving import RUNS_CODE
 
-        lines.append(f"It was saved as a pickle because skops could not save it ({saved.reason}): {RUNS_CODE}.")
-    trust = " --trust" if saved.reason is not None else ""
+            lines.append(f"It was saved as a pickle because skops could not save it ({saved.reason}): {RUNS_CODE}.")
+            trust = " --trust"
+        again = f"`pydaub predict {folder.path} NEW.csv{trust}` predicts with it; {again}"
     if folder.request.ensemble and combined is None:
         lines.append(NO_ENSEMBLE)
     if selection.note:
         lines.append(selection.note)
     if selection.result.stopped:
         lines.append(f"`pydaub resume {folder.path}` continues the run.")
-    predicts = f"`pydaub predict {folder.path} NEW.csv{trust}` predicts with it"
-    return [*lines, f"{predicts}; `pydaub show {folder.path}` shows this again."]
+    return [*lines, again]

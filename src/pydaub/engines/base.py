@@ -49,13 +49,14 @@ class Engine(Protocol):
 class TaskEngine(Engine, Protocol):
     """Evaluates the learners of a task, takes in new ones, and returns fitted learners.
 
-    Fitted learners can also be asked for after `close`; whoever does that closes the engine once more.
+    Fitted learners are passed as references that only the engine understands, because they may be in another process.
+    They can also be asked for after `close`; whoever does that closes the engine once more.
     """
 
     def admit(self, name: str, learner: Learner) -> None:
         """Add a learner to the task."""
 
-    def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
+    def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # a reference
         """Return the fitted learner that got this validation score, or None if it was not kept.
 
         The engine keeps the best fitted learner of all, and the best one of the full size; several for an ensemble.
@@ -66,6 +67,15 @@ class TaskEngine(Engine, Protocol):
 
     def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
         """Fit learners once more, optionally on the validation rows too; FitFailed stands for one that fails."""
+
+    def loaded(self, references: Mapping[str, Any]) -> dict[str, Any]:
+        """Return fitted learners as objects of this process; raise FitFailed if that is not possible."""
+
+    def handle(self, function: str, references: Mapping[str, Any], **arguments: Any) -> Any:  # noqa: ANN401  # plain values
+        """Call a function ("module:name") with fitted learners by name, the prepared rows, and plain values.
+
+        Returns what it returns, a plain value, or a Failure.
+        """
 
 
 def fit_failed(allocation: Allocation, failure: Failure) -> FitFailed:

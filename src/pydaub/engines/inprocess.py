@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pydaub.engines.base import fit_failed
 from pydaub.engines.serial import SerialEngine, is_of_learner
-from pydaub.errors import one_line
+from pydaub.errors import FolderTrouble, one_line
 from pydaub.evaluation.combining import Combination, combine
 from pydaub.evaluation.encoded import MOST_MEMORY, Encoded
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
@@ -55,6 +56,21 @@ class InProcessEngine(SerialEngine):
                     raise
                 found[allocation] = fit_failed(allocation, Failure("error", one_line(error)))
         return found
+
+    def loaded(self, references: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the learners, which are in this process."""
+        return dict(references)
+
+    def handle(self, function: str, references: Mapping[str, Any], **arguments: Any) -> Any:  # noqa: ANN401  # plain values
+        """Call a function with fitted learners, the prepared rows, and plain values."""
+        try:
+            return resolve_name(function)(self.loaded(references), self._task.data, **arguments)
+        except FolderTrouble:
+            raise
+        except BaseException as error:
+            if not is_of_learner(error):
+                raise
+            return Failure("error", one_line(error))
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         """Return the size of the largest smaller sample and what was learned on it; None if there is none."""

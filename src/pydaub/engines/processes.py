@@ -9,28 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import cloudpickle
-
 from pydaub.engines.base import fit_failed
-from pydaub.engines.registry import EVALUATE, FINISH, PRELOAD
-from pydaub.engines.worker import TROUBLE
-from pydaub.errors import FolderTrouble, ProtocolError, RefusedAllocation
+from pydaub.engines.registry import MEMORY_SHARE, PRELOAD, WORK
+from pydaub.engines.serial import is_of_learner
+from pydaub.engines.worker import TROUBLE, UNPICKLABLE, check
+from pydaub.errors import FitFailed, FolderTrouble, ProtocolError, RefusedAllocation, one_line
 from pydaub.evaluation.combining import Combination
 from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on
-from pydaub.evaluation.workbench import Workbench
+from pydaub.evaluation.workbench import Workbench, unpickled
 from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
-from pydaub.isolation.proc import cores, gpus
+from pydaub.isolation.proc import available_memory, cores, gpus
 from pydaub.records import Allocation, Failure, Outcome, Postponed, from_one, outcome_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pydaub.engines.cluster.fleet import Fleet
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
 
 LOGGER: Final = logging.getLogger("pydaub")
+HANDLING_SECONDS: Final = 600.0  # the least time limit for loading and saving fitted learners
+NO_PICKLES: Final = 'In Python, `DaubSearch(engine="serial")` needs no pickles.'
 DAMAGED: Final = "its answer could not be understood"
 LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all libraries with threads are imported
 
@@ -55,7 +56,7 @@ class IsolatedEngine:
         gpus: Sequence[str] = (),
     ) -> None:
         self._supervisor, self._closed = supervisor, False
-        self._finishing: Nursery | None = None  # for what follows the run
+        self._finishing: Nursery | None = None  # for what follows a run on a cluster, or after `close`
         self._start = time.monotonic()
         self._running: dict[int, Allocation] = {}
         self._failed: list[tuple[Allocation, Outcome]] = []  # without having been sent to a worker
@@ -137,6 +138,7 @@ class IsolatedEngine:
         if allocation.learner in self._on_gpu:
             self._gpu_of[allocation] = self._gpus.pop(0)
         arguments = {
+            "call": "evaluate",
             "folder": str(self._bench.folder),
             "learner": allocation.learner,
             "size": allocation.size,
@@ -196,51 +198,84 @@ class IsolatedEngine:
             self._finishing.close()
             self._finishing = None
         self._bench.clear_encoded()
+        self._bench.clear_selected()
 
-    def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
-        """Return the fitted learner that got this validation score, or None if it was not kept."""
-        return self._bench.fitted(allocation, score)
+    def fitted(self, allocation: Allocation, score: float) -> Path | None:
+        """Return the file of the fitted learner that got this validation score, or None if it was not kept."""
+        return self._bench.kept(allocation, score)
 
     def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
         """Choose an ensemble among fitted learners, in a process of its own, under the limits that the user set."""
         arguments = {"members": [(each.learner, each.size, score) for each, score in members.items()]}
-        needed = {name: None for each in members for name in self._needed[each.learner]}
-        (ended,) = self._finished([{"call": "combine", **arguments}], [*needed])
+        needed = self._needed_by(each.learner for each in members)
+        (ended,) = self._finished([{"call": "combine", **arguments}], needed, self._limits)
         return Combination(**ended.value) if ended.status == "ok" and ended.value else None
 
     def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
-        """Fit learners once more, in processes on this machine, under the limits that the user set."""
-        paths = {each: self._bench.folder / f"selected-{number}.pkl" for number, each in enumerate(allocations)}
+        """Fit learners once more, in processes on this machine, under the limits that the user set; return files."""
         calls = [
-            {"call": "fit", "learner": each.learner, "size": each.size, "path": str(path)}
-            for each, path in paths.items()
+            {"call": "fit", "learner": each.learner, "size": each.size, "with_validation": with_validation}
+            for each in allocations
         ]
-        needed = {name: None for each in allocations for name in self._needed[each.learner]}
-        calls = [{**call, "with_validation": with_validation} for call in calls]
+        needed = self._needed_by(each.learner for each in allocations)
         found: dict[Allocation, Any] = {}
-        for (allocation, path), ended in zip(paths.items(), self._finished(calls, [*needed]), strict=True):
-            if ended.status == "ok":
-                content = path.read_bytes()
-                path.unlink()
-                found[allocation] = cloudpickle.loads(content)
-            else:
+        for allocation, ended in zip(allocations, self._finished(calls, needed, self._limits), strict=True):
+            if ended.status != "ok":
                 found[allocation] = fit_failed(allocation, Failure(ended.status, ended.message, ended.seconds))
+            elif UNPICKLABLE in ended.value:
+                found[allocation] = FitFailed(
+                    f"{allocation.learner} cannot be pickled after its training: {ended.value[UNPICKLABLE]}."
+                    f" {NO_PICKLES}"
+                )
+            else:
+                found[allocation] = self._bench.selected(allocation, with_validation=with_validation)
         return found
 
-    def _finished(self, calls: Sequence[Mapping[str, Any]], preload: Sequence[str]) -> list[Ended]:
+    def loaded(self, references: Mapping[str, Path]) -> dict[str, Any]:
+        """Load learners into this process, if loading them in another one does no harm."""
+        failure = self.handle(f"{check.__module__}:{check.__name__}", references)
+        if failure is None:
+            try:
+                return {name: unpickled(path) for name, path in references.items()}
+            except BaseException as error:
+                if not is_of_learner(error):
+                    raise
+                failure = Failure("error", one_line(error))
+        names = ", ".join(references)
+        raise FitFailed(f"{names} cannot be loaded after the training: {failure.kind}: {failure.message}. {NO_PICKLES}")
+
+    def handle(self, function: str, references: Mapping[str, Path], **arguments: Any) -> Any:  # noqa: ANN401  # plain values
+        """Call a function with fitted learners in a process of its own, with limits of time and memory."""
+        available = available_memory()
+        limits = Limits(
+            max(HANDLING_SECONDS, self._limits.seconds or 0.0), int(MEMORY_SHARE * available) if available else None
+        )
+        members = {name: str(path) for name, path in references.items()}
+        call = {"call": "handle", "function": function, "members": members, **arguments}
+        (ended,) = self._finished([call], self._needed_by(references), limits)
+        if ended.status != "ok":
+            return Failure(ended.status, ended.message, ended.seconds)
+        return ended.value.get("value")
+
+    def _needed_by(self, learners: Iterable[str]) -> list[str]:
+        return [*{name: None for each in learners for name in self._needed[each]}]
+
+    def _finished(self, calls: Sequence[Mapping[str, Any]], preload: Sequence[str], limits: Limits) -> list[Ended]:
         """Carry out calls after the run, on this machine, as many at a time as there are workers; return their ends."""
-        if self._finishing is None:
-            self._finishing = Nursery(FINISH, PRELOAD)
+        if isinstance(self._supervisor, Nursery) and not self._closed:
+            nursery = self._supervisor
+        else:
+            nursery = self._finishing = self._finishing or Nursery(WORK, PRELOAD)
         waiting, places = list(enumerate(calls)), dict[int, int]()
         found: dict[int, Ended] = {}
         while waiting or places:
             while waiting and len(places) < self._at_once:
                 place, call = waiting.pop(0)
                 arguments = {"folder": str(self._bench.folder), **call}
-                places[self._finishing.begin(arguments, self._limits, preload=preload)] = place
-            ended = self._finishing.wait()
+                places[nursery.begin(arguments, limits, preload=preload)] = place
+            ended = nursery.wait()
             if ended is not None:
-                found[places.pop(ended.key)] = ended
+                found[places.pop(ended.key)] = _checked(ended)
         for ended in found.values():
             if ended.status == "ok" and TROUBLE in ended.value:
                 raise FolderTrouble(ended.value[TROUBLE])
@@ -256,7 +291,7 @@ class ProcessEngine(IsolatedEngine):
 
     def __init__(self, task: Task, workers: int, folder: Path, limits: Limits = NO_LIMITS) -> None:
         count = from_one(workers, "workers")
-        super().__init__(task, folder, limits, Nursery.taken(EVALUATE, PRELOAD), lambda: count, gpus=gpus())
+        super().__init__(task, folder, limits, Nursery.taken(WORK, PRELOAD), lambda: count, gpus=gpus())
 
 
 def preload(task: Task) -> list[str]:
@@ -289,11 +324,19 @@ def _parts(estimator: Any) -> list[Any]:  # noqa: ANN401  # of any class
     return [estimator, *(part for part in parameters_of(estimator).values() if hasattr(part, "fit"))]
 
 
+def _checked(ended: Ended) -> Ended:
+    """Return the end of a call that answers with an object; a learner may write anything to any descriptor."""
+    if ended.status != "ok" or isinstance(ended.value, dict):
+        return ended
+    return replace(ended, status="crash", message=DAMAGED, value=None)
+
+
 def _outcome(ended: Ended, *, peak: bool) -> Outcome:
+    ended = _checked(ended)
     if ended.status != "ok":
         return Failure(ended.status, ended.message, ended.seconds)
     fields = ended.value
-    if isinstance(fields, dict) and TROUBLE in fields:
+    if TROUBLE in fields:
         raise FolderTrouble(fields[TROUBLE])
     try:
         if peak and "valid_score" in fields:

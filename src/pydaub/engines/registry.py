@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 ENGINES: Final = ("serial", "processes", "ray")
 # What runs in worker processes, by its names, so that it can be started before anything heavy is imported here. The
 # server imports `PRELOAD` once, before it forks workers, and what a learner needs besides before its first worker.
-EVALUATE: Final = "pydaub.engines.worker:evaluate_at"
-FINISH: Final = "pydaub.engines.worker:finish_at"
+WORK: Final = "pydaub.engines.worker:work_at"
 PRELOAD: Final = (
     *("pydaub.engines.worker", "sklearn.ensemble", "sklearn.svm", "sklearn.neural_network"),
     "pydaub.engines.worker:warm_up",
@@ -101,7 +100,7 @@ class Where:
 
     def started_early(self) -> AbstractContextManager[None]:
         """Start what evaluations need while this process still imports and reads, if the engine allows."""
-        return Nursery.early(EVALUATE, PRELOAD) if self.name == "processes" else nullcontext()
+        return Nursery.early(WORK, PRELOAD) if self.name == "processes" else nullcontext()
 
     def connect(self) -> str | None:
         """Check that the engine can be used, before a run begins; return what users should know about it."""

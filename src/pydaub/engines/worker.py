@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,18 +15,20 @@ import numpy as np
 import pandas as pd
 
 from pydaub.data import prepare
-from pydaub.data.prepared import write_whole
-from pydaub.errors import FolderTrouble
+from pydaub.errors import FolderTrouble, one_line
 from pydaub.evaluation.combining import combine
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
-from pydaub.evaluation.workbench import KEPT, Workbench
+from pydaub.evaluation.workbench import Workbench, unpickled
 from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
 from pydaub.learners import portfolio
 from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from pydaub.data import Prepared
+
+UNPICKLABLE: Final = "unpicklable"  # key of an answer that says why a learner could not be pickled after its fit
 TROUBLE: Final = "trouble"  # key of an answer that is about the folder, not about the learner
 
 
@@ -42,6 +46,17 @@ def warm_up() -> None:
         bench.lay_out(task)
         for name in learners:
             evaluate(bench.task(name), Allocation(name, 20), bench)
+
+
+def work_at(call: str, **arguments: Any) -> Any:  # noqa: ANN401  # an Answer, or a plain value
+    """Carry out one of the calls below: "evaluate", or what follows a run: "combine", "fit" or "handle"."""
+    calls: dict[str, Callable[..., Any]] = {
+        "evaluate": evaluate_at,
+        "combine": combine_at,
+        "fit": fit_at,
+        "handle": handle_at,
+    }
+    return calls[call](**arguments)
 
 
 def evaluate_at(folder: str, learner: str, size: int, above: float, gpu: str | None = None) -> Answer:
@@ -66,12 +81,6 @@ def evaluate_at(folder: str, learner: str, size: int, above: float, gpu: str | N
     return Answer(outcome_to_json(outcome), reusable=isinstance(outcome, Measurement))
 
 
-def finish_at(call: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401  # of either
-    """Do what follows a run: "combine" or "fit"."""
-    calls: dict[str, Callable[..., dict[str, Any]]] = {"combine": combine_at, "fit": fit_at}
-    return calls[call](**arguments)
-
-
 def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, Any]:
     """Choose an ensemble among learners that the folder keeps; return its fields, none if there is no ensemble."""
     bench = Workbench(Path(folder))
@@ -79,20 +88,40 @@ def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, 
         task = bench.task(members[0][0])
     except FolderTrouble as error:
         return {TROUBLE: str(error)}
-    found = {name: bench.fitted(Allocation(name, size), score) for name, size, score in members}
-    combination = combine(task, {name: fitted for name, fitted in found.items() if fitted is not None})
+    found: dict[str, Any] = {}
+    for name, size, score in members:
+        with suppress(Exception):  # unpickling calls code of the user; the others can be combined without it
+            if path := bench.kept(Allocation(name, size), score):
+                found[name] = unpickled(path)
+    combination = combine(task, found)
     return {} if combination is None else combination._asdict()
 
 
-def fit_at(folder: str, learner: str, size: int, path: str, *, with_validation: bool) -> dict[str, Any]:
-    """Fit a learner and pickle it to `path`; return the trouble with the folder, if there was any."""
+def fit_at(folder: str, learner: str, size: int, *, with_validation: bool) -> dict[str, Any]:
+    """Fit a learner and pickle it into the folder; return why that was not possible, if it was not."""
+    bench, allocation = Workbench(Path(folder)), Allocation(learner, size)
     try:
-        task = Workbench(Path(folder)).task(learner)
+        task = bench.task(learner)
+        fitted = fitted_on(task, allocation, with_validation=with_validation)
+        try:
+            content = cloudpickle.dumps(fitted)
+        except BaseException as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
+            return {UNPICKLABLE: one_line(error)}
+        bench.write_selected(bench.selected(allocation, with_validation=with_validation), content)
     except FolderTrouble as error:
         return {TROUBLE: str(error)}
-    content = cloudpickle.dumps(fitted_on(task, Allocation(learner, size), with_validation=with_validation))
-    try:
-        write_whole(Path(path), content)
-    except OSError as error:
-        return {TROUBLE: f"{path} could not be written: {error.strerror}. {KEPT}"}
     return {}
+
+
+def handle_at(folder: str, function: str, members: Mapping[str, str], **arguments: Any) -> dict[str, Any]:  # noqa: ANN401  # plain values
+    """Call a function with learners that the folder keeps, with the prepared rows, and with plain values."""
+    try:
+        data = Workbench(Path(folder)).rows()
+        loaded = {name: unpickled(Path(path)) for name, path in members.items()}
+        return {"value": resolve_name(function)(loaded, data, **arguments)}
+    except FolderTrouble as error:
+        return {TROUBLE: str(error)}
+
+
+def check(members: Mapping[str, Any], data: Prepared) -> None:
+    """Do nothing: the learners could be loaded."""

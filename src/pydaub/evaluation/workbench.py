@@ -9,6 +9,7 @@
       encoded/KEY/                  rows that were encoded for all learners, while the run goes on; at most 1 GiB in all
       learned/DIGEST-750.pkl        what it learned on 750 rows, from which larger sizes start
       fitted/DIGEST-21500-0.91.pkl  the learner fitted on 21,500 rows, and its validation score
+      DIGEST-21500-all-rows-selected.pkl  a learner that was fitted once more, until it is handed over
 
 Each pickle ends with a digest of its content. The task, the learners and the rows are needed: where they are missing or
 damaged, or cannot be written, `FolderTrouble` stops the run. What was learned and the fitted learners are conveniences:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pydaub.learners import Learner
 
 PARTS: Final = ("learners", "learned", "fitted", "encoded")
+SELECTED: Final = "-selected"  # how the names of learners that are fitted once more end
 SEAL: Final = 16  # bytes of the digest at the end of a file
 KEPT: Final = "What was measured is kept: resume the run once this is mended."
 
@@ -129,17 +131,22 @@ class Workbench:
         """Return the task with this learner only."""
         with self._needed("read"):
             content, own = _read(self.folder / "task.pkl"), _read(self._learner(learner))
+        data = self.rows()
+        return replace(cloudpickle.loads(content), data=data, learners={learner: cloudpickle.loads(own)})
+
+    def rows(self) -> Prepared:
+        """Return the prepared rows."""
+        with self._needed("read"):
             try:
-                data = Prepared.open(self.folder / "data")
+                return Prepared.open(self.folder / "data")
             except InputError as error:
                 raise FolderTrouble(f"{error} {KEPT}") from None
-        return replace(cloudpickle.loads(content), data=data, learners={learner: cloudpickle.loads(own)})
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         """Return the size of the largest smaller sample and what was learned on it; None if there is none."""
-        with suppress(OSError, _Damaged):
+        with suppress(Exception):  # unpickling calls code of the user; the learner is trained without it
             if found := self._learned_before(allocation):
-                return found[0], cloudpickle.loads(_read(found[1]))
+                return found[0], unpickled(found[1])
         return None
 
     def _learned_before(self, allocation: Allocation) -> tuple[int, Path] | None:
@@ -149,7 +156,7 @@ class Workbench:
 
     def keep(self, allocation: Allocation, learned: Any) -> None:
         """Keep what was learned, from which larger sizes can start."""
-        with suppress(OSError):
+        with suppress(Exception):  # pickling calls code of the user; the measurement is valid all the same
             _write(self._path("learned", allocation), cloudpickle.dumps(learned))
 
     def encoded(self, key: str, make: Callable[[], Encoded]) -> Encoded:
@@ -198,16 +205,33 @@ class Workbench:
         """Keep a fitted learner. One that cannot be pickled is not kept, and is refitted if it is selected."""
         try:
             content = cloudpickle.dumps(fitted)
-        except Exception:  # noqa: BLE001  # pickling calls code of the user; the measurement is valid all the same
+        except BaseException:  # noqa: BLE001  # pickling calls code of the user; the measurement is valid all the same
             return
         with suppress(OSError):
             _write(self._path("fitted", allocation, f"-{score!r}"), content)
 
-    def fitted(self, allocation: Allocation, score: float) -> Any | None:
-        """Return the fitted learner that was kept with this validation score, or None."""
+    def kept(self, allocation: Allocation, score: float) -> Path | None:
+        """Return the file of the fitted learner that was kept with this validation score, or None."""
+        path = self._path("fitted", allocation, f"-{score!r}")
         with suppress(OSError, _Damaged):
-            return cloudpickle.loads(_read(self._path("fitted", allocation, f"-{score!r}")))
+            _read(path)
+            return path
         return None
+
+    def selected(self, allocation: Allocation, *, with_validation: bool) -> Path:
+        """Return the file for a learner that is fitted once more."""
+        return self._path(".", allocation, f"-{'all' if with_validation else 'training'}-rows{SELECTED}")
+
+    def write_selected(self, path: Path, content: bytes) -> None:
+        """Write a learner that was fitted once more."""
+        with self._needed("written"):
+            _write(path, content)
+
+    def clear_selected(self) -> None:
+        """Delete the learners that were fitted once more."""
+        for path in self.folder.glob(f"*{SELECTED}.pkl"):
+            with suppress(OSError):
+                path.unlink()
 
     def pack(self, allocation: Allocation) -> dict[str, bytes]:
         """Return the files that an evaluation needs besides the rows and the task: the learner and what it learned."""
@@ -266,6 +290,11 @@ class Workbench:
 
     def _path(self, part: str, allocation: Allocation, more: str = "") -> Path:
         return self.folder / part / f"{_digest(allocation.learner)}-{allocation.size}{more}.pkl"
+
+
+def unpickled(path: Path) -> Any:
+    """Return what a file of the folder holds."""
+    return cloudpickle.loads(_read(path))
 
 
 def _encoded(folder: Path) -> Encoded | None:

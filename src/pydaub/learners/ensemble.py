@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pydaub.data import Schema
     from pydaub.learners.base import Estimator, Labels, Rows
 
 
@@ -100,6 +101,16 @@ class EnsembleRegressor(RegressorMixin, _Ensemble):
         """Return a number for each row."""
         check_is_fitted(self, "estimators_")
         return self._mean([np.asarray(member.predict(X), dtype=float).ravel() for member in self.estimators_])
+
+
+def assembled(fitted: Mapping[str, Estimator], weights: Mapping[str, float] | None, schema: Schema) -> Estimator:
+    """Return the ensemble of fitted learners with these weights; the only learner if there are no weights."""
+    if weights is None:
+        (learner,) = fitted.values()
+        return learner
+    if schema.task == "classification":
+        return EnsembleClassifier.of(fitted, weights, schema.classes)
+    return EnsembleRegressor.of(fitted, weights)
 
 
 def probabilities(fitted: Estimator, X: Rows, classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -6,17 +6,20 @@ import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydaub.errors import TIME_LIMIT, FitFailed
-from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
-from pydaub.records import Allocation, Measurement
+from pydaub.learners.ensemble import assembled
+from pydaub.records import Allocation, Failure, Measurement
+from pydaub.runs.saving import Saved, not_saved, saved_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pydaub.engines.base import TaskEngine
     from pydaub.evaluation.combining import Combination
     from pydaub.evaluation.evaluate import Task
     from pydaub.runs.account import Account
 
+SAVE: Final = "pydaub.runs.saving:save_members"
 START: Final = 5.0  # seconds until processes for it have started
 USUAL_MEMBERS: Final = 5  # learners in an ensemble
 MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
@@ -24,11 +27,12 @@ TOO_LATE: Final = "Not trained once more with the validation rows, because that 
 
 
 class Handed(NamedTuple):
-    """What a run hands over: the fitted learner, whether it has all rows, and if it should, why not."""
+    """What a run hands over: the fitted learner, whether it has all rows, and if it should, why not; or its file."""
 
     fitted: Any = None
     refitted: bool = False
     note: str | None = None
+    saved: Saved | None = None
 
 
 class HandOver:
@@ -75,27 +79,51 @@ class HandOver:
         scores = {each: outcome.valid_score for each, outcome in self._members(account).items()}
         return self._engine.combine(scores) if self._task.ensemble and len(scores) > 1 else None
 
-    def hand_over(self, account: Account) -> Handed:
-        """Return the selected learner, or the ensemble."""
+    def hand_over(self, account: Account, save_to: Path | None = None) -> Handed:
+        """Return the selected learner, or the ensemble; with `save_to`, save it in a folder instead.
+
+        A learner that cannot be saved is no error: `Handed.saved` says why. One that cannot be returned is.
+        """
+        if save_to is None:
+            return self._handed_over(account, None)
+        try:
+            return self._handed_over(account, save_to)
+        except FitFailed as error:
+            return Handed(saved=not_saved(save_to, str(error)))
+
+    def _handed_over(self, account: Account, save_to: Path | None) -> Handed:
         result, combined, members = account.result, account.combined, self._members(account)
         if result.selected is None or result.selected_size is None or result.valid_score is None:
             return Handed()
         if self._task.ensemble and combined is not None and combined.used:
             names = {each.learner: each for each in members}
+            weights: Mapping[str, float] | None = combined.weights
             scores = {names[name]: members[names[name]].valid_score for name in combined.weights}
-            found, refitted, note = self._fitted(account, scores)
-            classes = self._task.data.schema.classes if self._task.data.schema.task == "classification" else None
-            kind = EnsembleRegressor if classes is None else EnsembleClassifier
-            fitted = {each.learner: learner for each, learner in found.items()}
-            return Handed(kind.of(fitted, combined.weights, classes), refitted, note)
-        chosen = Allocation(result.selected, result.selected_size)
-        found, refitted, note = self._fitted(account, {chosen: result.valid_score})
-        return Handed(found[chosen], refitted, note)
+        else:
+            weights, scores = None, {Allocation(result.selected, result.selected_size): result.valid_score}
+        found, refitted, note = self._fitted(account, scores)
+        references = {each.learner: reference for each, reference in found.items()}
+        if save_to is not None:
+            return Handed(None, refitted, note, self._saved(references, weights, save_to))
+        loaded = self._engine.loaded(references)
+        return Handed(assembled(loaded, weights, self._task.data.schema), refitted, note)
+
+    def _saved(self, references: Mapping[str, Any], weights: Mapping[str, float] | None, folder: Path) -> Saved:
+        """Save learners; if even trying to save them as data does harm, as a pickle."""
+        arguments = {"weights": None if weights is None else dict(weights), "folder_out": str(folder)}
+        for safely in (True, False):
+            failure = self._engine.handle(SAVE, references, **arguments, safely=safely)
+            if not isinstance(failure, Failure):
+                return saved_in(folder)
+        return not_saved(folder, f"{failure.kind}: {failure.message}")
 
     def _fitted(
         self, account: Account, scores: Mapping[Allocation, float]
     ) -> tuple[dict[Allocation, Any], bool, str | None]:
-        """Return the learners that got these scores, whether all were fitted once more, and a note if one was not."""
+        """Return the learners that got these scores, whether all were fitted once more, and a note if one was not.
+
+        The learners are references of the engine.
+        """
         kept = {each: self._engine.fitted(each, score) for each, score in scores.items()}
         again = self._in_time(account, [*scores])
         missing = [each for each, fitted in kept.items() if fitted is None and each not in again]

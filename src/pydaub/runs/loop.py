@@ -112,7 +112,10 @@ class _Stop(Exception):
 
 
 class Loop:
-    """What `run` does, with the whole account as its result; `started` describes a run without a journal."""
+    """What `run` does, with the whole account as its result; `started` describes a run without a journal.
+
+    With `keep_open`, nothing runs on the engine at the end, but it is not closed: more is to be done with it.
+    """
 
     def __init__(  # noqa: PLR0913  # as `run`
         self,
@@ -128,6 +131,7 @@ class Loop:
         retry: bool = False,
         drawing: Drawing | None = None,
         reserve: Callable[[Account], float] | None = None,
+        keep_open: bool = False,
     ) -> None:
         if not isinstance(strategy, Strategy):
             raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
@@ -152,13 +156,14 @@ class Loop:
         }
         self._clock_before = 0.0
         self._pending: set[Allocation] = set()
+        self._keep_open = keep_open
         self._refused: set[Allocation] = set()
         self._reserve = reserve  # seconds before the deadline that are needed once the run has stopped
         self._deadline = math.inf if time_limit is None else engine.clock + time_limit
         self._paused_at: float | None = None
 
     def run(self) -> Account:
-        """Run until the winner is known or the run must stop; close the engine, whatever happens."""
+        """Run until the winner is known or the run must stop; end what runs on the engine, whatever happens."""
         try:
             self._replay()
             self._begin()
@@ -181,9 +186,16 @@ class Loop:
                 raise NothingMeasured(str(stop), self._account.result) from None
         finally:
             self._account.held = False  # nothing is running any more
-            self._engine.close()
+            self._end()
             self._refuse(self._commands())
         return self._account
+
+    def _end(self) -> None:
+        if self._keep_open:
+            for allocation in self._pending:
+                self._engine.cancel(allocation)
+        else:
+            self._engine.close()
 
     def combined(self, combination: Combination) -> None:
         """Record an ensemble, unless it is known already."""

@@ -8,6 +8,7 @@ it, so it is loaded only where a person says that the file can be trusted.
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -17,12 +18,15 @@ from zipfile import ZipFile
 
 import cloudpickle
 import numpy as np
-import skops.io
 
-from pydaub.errors import InputError, SavedLearnerError, one_line
+from pydaub.errors import FolderTrouble, InputError, SavedLearnerError, one_line
+from pydaub.evaluation.workbench import KEPT
+from pydaub.learners.ensemble import assembled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pydaub.data import Prepared
 
 SAFE, PICKLE, ABOUT = "model.skops", "model.pkl", "model.json"
 # What the learners of the portfolios are made of, as pairs of a loader of skops and a type; a test makes this list from
@@ -30,66 +34,117 @@ SAFE, PICKLE, ABOUT = "model.skops", "model.pkl", "model.json"
 TRUSTED: Final = Path(__file__).with_name("trusted.txt")
 OLDEST_PROTOCOL: Final = 2  # of skops; the loaders for older ones check less
 TRUST_IT: Final = "If you trust it, add `--trust`."
+SAMPLE_ROWS: Final = 200  # on which a saved learner must predict as before
+HARMFUL: Final = "saving it as data crashed or did not end"
 RUNS_CODE: Final = "loading it runs code from the file"
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """Where a learner was saved. `reason` says why it is a pickle; None if it is not."""
+    """Where a learner was saved. `reason` says why it is a pickle, or why there is no file; None if it is skops."""
 
-    path: Path
+    path: Path | None
     reason: str | None = None
 
 
-def save(fitted: Any, folder: Path, rows: Any = None) -> Saved:
-    """Save a fitted learner as skops or, if that fails, as a pickle.
+def save_members(
+    members: Mapping[str, Any], data: Prepared, *, weights: Mapping[str, float] | None, folder_out: str, safely: bool
+) -> None:
+    """Save a fitted learner, or the ensemble of several; see `save`. This runs in a process of its own."""
+    rows = data.train(min(SAMPLE_ROWS, data.full_size)).X
+    save(assembled(members, weights, data.schema), Path(folder_out), rows, safely=safely)
 
-    A skops file is loaded again and must give the same predictions for `rows`; otherwise the learner is pickled.
+
+def save(fitted: Any, folder: Path, rows: Any = None, *, safely: bool = True) -> Saved:
+    """Save a fitted learner as skops or, if that fails or is not wanted (`safely`), as a pickle.
+
+    A skops file is loaded again and must give the same predictions for `rows`; otherwise the learner is pickled. A
+    pickle is loaded again too, and must be able to predict them.
 
     Raises
     ------
     SavedLearnerError
         If the learner can be saved in neither way.
+    FolderTrouble
+        If the folder cannot be written.
     """
-    partial = folder / ".model"
+    partial = folder / f".model.{os.getpid()}"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            skops.io.dump(fitted, partial)
-            loaded = _load_safe(partial)
-            if rows is not None and not np.array_equal(fitted.predict(rows), loaded.predict(rows)):
-                raise SavedLearnerError("its predictions change when it is loaded")  # noqa: TRY301  # handled below
-    except Exception as error:  # noqa: BLE001  # skops and foreign classes raise anything
+        reason = _save_safe(fitted, partial, rows) if safely else HARMFUL
+        if reason is not None:
+            partial.write_bytes(_pickled(fitted, rows))
+        name, other = (SAFE, PICKLE) if reason is None else (PICKLE, SAFE)
+        saved = Saved(folder / name, reason)
+        _describe(folder, saved)
+        partial.replace(folder / name)  # atomic
+        (folder / other).unlink(missing_ok=True)
+    except OSError as error:
+        raise FolderTrouble(f"The learner could not be written to {folder}: {error.strerror}. {KEPT}") from None
+    finally:
         partial.unlink(missing_ok=True)
-        partial.write_bytes(_pickled(fitted))
-        saved, other = Saved(folder / PICKLE, one_line(error)[:200]), folder / SAFE
-    else:
-        saved, other = Saved(folder / SAFE), folder / PICKLE
-    (folder / ABOUT).write_text(json.dumps({"file": saved.path.name, "reason": saved.reason}))
-    partial.replace(saved.path)  # atomic
-    other.unlink(missing_ok=True)
     return saved
 
 
-def _pickled(fitted: Any) -> bytes:
+def not_saved(folder: Path, reason: str) -> Saved:
+    """Record that the selected learner of a run could not be saved; delete one that was saved before."""
+    saved = Saved(None, reason)
     try:
-        return bytes(cloudpickle.dumps(fitted))
+        for name in (SAFE, PICKLE):
+            (folder / name).unlink(missing_ok=True)
+        _describe(folder, saved)
+    except OSError as error:
+        raise FolderTrouble(f"{folder} could not be written: {error.strerror}. {KEPT}") from None
+    return saved
+
+
+def _describe(folder: Path, saved: Saved) -> None:
+    about = {"file": saved.path and saved.path.name, "reason": saved.reason}
+    (folder / ABOUT).write_text(json.dumps(about))
+
+
+def _save_safe(fitted: Any, path: Path, rows: Any) -> str | None:
+    """Save a learner as skops; return why that was not possible, if it was not."""
+    import skops.io  # noqa: PLC0415  # takes most of a second
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            skops.io.dump(fitted, path)
+            loaded = _load_safe(path)
+            if rows is not None and not np.array_equal(fitted.predict(rows), loaded.predict(rows)):
+                return "SavedLearnerError: its predictions change when it is loaded"
+    except Exception as error:  # noqa: BLE001  # skops and foreign classes raise anything
+        return one_line(error)[:200]
+    return None
+
+
+def _pickled(fitted: Any, rows: Any) -> bytes:
+    name, done = type(fitted).__name__, "pickled"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            content = bytes(cloudpickle.dumps(fitted))
+            done = "loaded again"
+            loaded = cloudpickle.loads(content)
+            if rows is not None:
+                done = "used to predict, once it was loaded again"
+                loaded.predict(rows)
     except Exception as error:  # noqa: BLE001  # a class may raise anything when pickled
-        raise SavedLearnerError(f"{type(fitted).__name__} could not be pickled: {one_line(error)}.") from None
+        raise SavedLearnerError(f"{name} could not be {done}: {one_line(error)}.") from None
+    return content
 
 
 def saved_in(folder: Path) -> Saved:
     """Return how the learner in a folder was saved, without loading it."""
+    try:
+        reason = json.loads((folder / ABOUT).read_text())["reason"]
+    except (OSError, ValueError, KeyError, TypeError):
+        reason = None
     if (folder / SAFE).exists():
         return Saved(folder / SAFE)
-    if not (folder / PICKLE).exists():
-        raise InputError(
-            f"{folder} must hold a saved learner, got none. Let the run end first: `pydaub resume {folder}`."
-        )
-    try:
-        return Saved(folder / PICKLE, json.loads((folder / ABOUT).read_text())["reason"] or "")
-    except (OSError, ValueError, KeyError, TypeError):
-        return Saved(folder / PICKLE, "")
+    if (folder / PICKLE).exists():
+        return Saved(folder / PICKLE, reason or "")
+    return Saved(None, reason)
 
 
 def load(folder: Path, *, trust: bool = False) -> Any:
@@ -109,7 +164,14 @@ def load(folder: Path, *, trust: bool = False) -> Any:
     SavedLearnerError
         If the file is damaged.
     """
-    path = saved_in(folder).path
+    saved = saved_in(folder)
+    path = saved.path
+    if path is None and saved.reason:
+        raise InputError(f"{folder} holds no learner: it could not be saved after the run ({saved.reason}).")
+    if path is None:
+        raise InputError(
+            f"{folder} must hold a saved learner, got none. Let the run end first: `pydaub resume {folder}`."
+        )
     if path.name == PICKLE and not trust:
         raise InputError(f"{path} is a pickle: {RUNS_CODE}. {TRUST_IT}")
     try:
@@ -121,6 +183,8 @@ def load(folder: Path, *, trust: bool = False) -> Any:
 
 
 def _load_safe(path: Path, *, trust: bool = False) -> Any:
+    import skops.io  # noqa: PLC0415  # as above
+
     needed: Sequence[str] = skops.io.get_untrusted_types(file=path)
     if not trust and (foreign := foreign_types(path, needed)):
         raise SavedLearnerError(f"{path} must contain only trusted types, got {', '.join(foreign[:5])}. {TRUST_IT}")

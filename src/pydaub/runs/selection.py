@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pydaub.runs.certificate import Certificate
     from pydaub.runs.loop import Watch
     from pydaub.runs.result import Result
+    from pydaub.runs.saving import Saved
 
 
 NO_ENSEMBLE: Final = "No ensemble: fewer than two learners have all rows, or their predictions could not be combined."
@@ -39,7 +40,8 @@ class Selection:
     """What came of a plan.
 
     `learners` are all, including those that were added during the run. `fitted` is the selected one, fitted on
-    `result.selected_size` rows or, if `refitted`, on all; `note` says why it was not, although that was wanted.
+    `result.selected_size` rows or, if `refitted`, on all; `note` says why it was not, although that was wanted. If it
+    was to be saved, `saved` is its file, and `fitted` is None.
     """
 
     account: Account
@@ -47,6 +49,7 @@ class Selection:
     fitted: Any
     refitted: bool = False
     note: str | None = None
+    saved: Saved | None = None
 
     @property
     def result(self) -> Result:
@@ -69,12 +72,14 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     refit: bool = False,
     retry: bool = False,
     hand_over: bool = True,
+    save_to: Path | None = None,
 ) -> Selection:
     """Carry a plan out, to the fitted learner.
 
     With `refit`, the selected learner is fitted once more on all rows, validation rows included, unless the run was
     stopped by hand or before any learner had all training rows; a time limit includes that. With `retry`, learners that
-    have failed get another chance. Without `hand_over`, only the measurements are made.
+    have failed get another chance. Without `hand_over`, only the measurements are made. With `save_to`, the learner is
+    saved in that folder and not loaded into this process.
     """
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
@@ -110,12 +115,13 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             retry=retry,
             drawing=drawing,
             reserve=after.seconds if hand_over else None,
+            keep_open=hand_over,
         )
         account, handed = loop.run(), Handed()
         if hand_over:
             if combination := after.combine(account):
                 loop.combined(combination)
-            handed = after.hand_over(account)
+            handed = after.hand_over(account, save_to)
     return Selection(account, {**task.learners, **added}, *handed)
 
 

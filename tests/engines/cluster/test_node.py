@@ -21,6 +21,7 @@ from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.records import outcome_from_json
+from tables import fitted_in
 
 
 def crate_of(identity: str, folder: Path, files: dict[str, list[Any]], **versions: str) -> Crate:
@@ -85,7 +86,7 @@ def test_a_worker_away_from_the_run_fetches_the_rows_once_and_returns_the_files_
     assert isinstance(outcome, Measurement)
     assert not list((copy_of("run") / "fitted").iterdir()), "the fitted learner is sent back"
     bench.unpack(answer["files"])
-    assert bench.fitted(allocation, outcome.valid_score) is not None
+    assert fitted_in(bench, allocation, outcome.valid_score) is not None
 
 
 def test_a_worker_that_ignores_interruptions_can_be_cancelled(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_trained_learner_is_pickled_copied_and_saved_without_code(class_name: 
         assert np.array_equal(again.predict_proba(frame), before)
         assert np.array_equal(pickle.loads(pickle.dumps(again)).predict_proba(frame), before)
     saved = saving.save(fitted, tmp_path, frame)
-    assert (saved.path.name, saved.reason) == ("model.skops", None)
+    assert saved == saving.Saved(tmp_path / "model.skops")
     assert np.array_equal(saving.load(tmp_path).predict_proba(frame), before)
 
 

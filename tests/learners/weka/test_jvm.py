@@ -44,8 +44,10 @@ def evaluated(
     try:
         engine.submit(allocation)
         _, outcome = collected(engine)
-        fitted = engine.fitted(allocation, outcome.valid_score) if isinstance(outcome, Measurement) else None
-        return outcome, fitted
+        if not isinstance(outcome, Measurement):
+            return outcome, None
+        path = engine.fitted(allocation, outcome.valid_score)
+        return outcome, None if path is None else engine.loaded({"it": path})["it"]
     finally:
         engine.close()
 

@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.engines.registry import EVALUATE
+from pydaub.engines.registry import WORK
 from pydaub.errors import InputError
 from pydaub.evaluation.workbench import Workbench
 from pydaub.isolation.nursery import Limits, Nursery
@@ -146,7 +146,7 @@ class Station:
         self.folder = folder
         self.away = str(self.folder) != crate.folder
         sys.path += [place for place in crate.path if place not in sys.path and Path(place).exists()]
-        self.nursery = Nursery(EVALUATE, crate.preload)
+        self.nursery = Nursery(WORK, crate.preload)
 
     def evaluate(
         self, arguments: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes], *, reusable: bool
