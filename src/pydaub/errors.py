@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+KEPT: Final = "What was measured is kept: resume the run once this is mended."
 TIME_LIMIT: Final = "time limit"  # the reason of a run that its time limit stopped
 
 

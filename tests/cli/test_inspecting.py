@@ -169,7 +169,7 @@ def test_predictions(finished: Finished, tmp_path: Path) -> None:
         ("a,b,c\n1,2,3\n", "The data must have the columns 'd', got 'a', 'b', 'c'."),
         ("a,b,c,d\n1,2,hello,3\n", "Column 'c' must hold numbers, got 'hello'. Correct it."),
         ("a,b,c,d\n1,2,inf,3\n", "Features must be finite, got infinite values in c (1)."),
-        ("a,b,c,d\n1,2,,3\n", "The learner cannot predict the rows of "),
+        ("a,b,c,d\n1,2,,3\n", "The learner cannot predict these rows: "),
         ("a,b,c,d\n", "must hold rows, got 4 columns and 0 rows."),
         ("a,a,b,c,d\n1,2,3,4,5\n", "must not name two columns alike, got 'a' more than once."),
         ("", "must hold rows, got an empty file."),

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ from pydaub.cli.app import app, complain
 from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar
 from pydaub.cli.output import run_as_json
 from pydaub.cli.units import names
-from pydaub.errors import InputError, one_line
+from pydaub.errors import InputError
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_lines, print_run, print_table
 
@@ -116,25 +116,14 @@ def predict(
     """Predict new rows with the selected learner of a run."""
     from pydaub.data import new_rows
     from pydaub.learners.weka.jar import use_jar
-    from pydaub.runs import saving
     from pydaub.runs.folder import RunFolder
+    from pydaub.runs.predicting import Predictor
 
     opened = RunFolder(folder)
     schema = opened.schema()
     use_jar(weka_jar)  # not the jar that the folder names: a jar is code
-    learner = saving.load(folder, trust=trust)
-    if proba and not hasattr(learner, "predict_proba"):
-        raise InputError("`--proba` must go with a learner that gives probabilities; the selected one does not.")
-    rows = new_rows(schema, data, encoding=encoding)
-    try:
-        columns: dict[str, Any] = {"prediction": learner.predict(rows)}
-        if proba:
-            found = zip(learner.classes_, learner.predict_proba(rows).T, strict=True)
-            columns |= {f"p({name})": column for name, column in found}
-    except InputError:
-        raise
-    except Exception as error:  # noqa: BLE001  # foreign code may raise anything
-        raise InputError(f"The learner cannot predict the rows of {data}: {one_line(error).rstrip('.')}.") from None
+    with Predictor(folder, trust=trust) as predictor:
+        columns = predictor.predict(new_rows(schema, data, encoding=encoding), proba=proba)
     with ExitStack() as stack:
         try:
             file = stack.enter_context(out.open("w", newline="")) if out else sys.stdout
@@ -142,7 +131,7 @@ def predict(
             raise InputError(f"Cannot write {out}: {error.strerror}. Choose another `--out`.") from None
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 @app.command()

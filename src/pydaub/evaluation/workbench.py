@@ -32,7 +32,7 @@ import cloudpickle
 
 from pydaub.data import Prepared
 from pydaub.data.prepared import write_whole
-from pydaub.errors import FolderTrouble, InputError, one_line
+from pydaub.errors import KEPT, FolderTrouble, InputError, one_line
 from pydaub.evaluation.encoded import Encoded, make_room, read, touch, write
 from pydaub.records import Allocation, Failure
 
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 PARTS: Final = ("learners", "learned", "fitted", "encoded")
 SELECTED: Final = "-selected"  # how the names of learners that are fitted once more end
 SEAL: Final = 16  # bytes of the digest at the end of a file
-KEPT: Final = "What was measured is kept: resume the run once this is mended."
 
 
 class _Damaged(Exception):

@@ -19,9 +19,7 @@ from zipfile import ZipFile
 import cloudpickle
 import numpy as np
 
-from pydaub.errors import FolderTrouble, InputError, SavedLearnerError, one_line
-from pydaub.evaluation.workbench import KEPT
-from pydaub.learners.ensemble import assembled
+from pydaub.errors import KEPT, FolderTrouble, InputError, SavedLearnerError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,6 +49,8 @@ def save_members(
     members: Mapping[str, Any], data: Prepared, *, weights: Mapping[str, float] | None, folder_out: str, safely: bool
 ) -> None:
     """Save a fitted learner, or the ensemble of several; see `save`. This runs in a process of its own."""
+    from pydaub.learners.ensemble import assembled  # noqa: PLC0415  # imports scikit-learn
+
     rows = data.train(min(SAMPLE_ROWS, data.full_size)).X
     save(assembled(members, weights, data.schema), Path(folder_out), rows, safely=safely)
 
