@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -288,6 +289,34 @@ def test_steps_and_scores_are_those_of_one_process(tmp_path: Path, *, reuse: boo
     assert found.result.selected == alone.result.selected
     valid = DATA.valid()
     assert found.fitted.score(valid.X, valid.y) == alone.result.valid_score
+
+
+@slow
+@linux
+def test_a_run_whose_processes_are_killed_from_outside_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
+    """A worker, and once the server with all workers, while they train."""
+    learners = {name: SEEDED[name] for name in ("line", "bayes", "tree", "failing")}
+    learners |= {"gated": faulty.Gated(str(tmp_path / "go"), str(tmp_path / "pids"))}
+    given = task(learners, seed=11)
+    (tmp_path / "go").touch()
+    alone = select(Plan(given, Daub(tuple(learners), SCHEDULE)), Where())
+    (tmp_path / "go").unlink()
+
+    def kill() -> None:
+        for count in (1, 2):
+            wait_until(lambda count=count: len(pids(tmp_path / "pids")) == count)
+            worker = pids(tmp_path / "pids")[-1]
+            parent = int(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1])
+            os.kill(worker if count == 1 else parent, signal.SIGKILL)
+        wait_until(lambda: len(pids(tmp_path / "pids")) == 3)
+        (tmp_path / "go").touch()
+
+    killer = Thread(target=kill)
+    killer.start()
+    found = select(Plan(given, Daub(tuple(learners), SCHEDULE)), Where(2, folder=tmp_path / "run"))
+    killer.join()
+    assert scores(found.result) == scores(alone.result)
+    assert found.result.selected == alone.result.selected
 
 
 def test_another_seed_gives_other_scores() -> None:

@@ -72,6 +72,7 @@ class Workbench:
         """Write everything that workers need; return the learners that cannot be pickled, and why."""
         with self._needed("written"):
             self.clear_encoded()
+            self.clear_selected()
             self.make_folders()
             for part in PARTS:
                 for partial in (self.folder / part).glob(".*"):  # left by a worker that was killed while writing

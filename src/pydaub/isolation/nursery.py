@@ -109,7 +109,7 @@ class Nursery:
 
     def _start(self) -> None:
         self._server, theirs = Pipe()
-        self._stops = 0
+        self._stops, self._looked = 0, time.monotonic()
         self._marker = f"{OWN}{secrets.token_hex(8)}"  # a variable by which its descendants are found
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(  # noqa: S603  # this very interpreter, with our own arguments
@@ -199,10 +199,10 @@ class Nursery:
             try:
                 if self._server.poll(min(left, LOOK_SECONDS)):
                     self._take(json.loads(self._server.recv_bytes()))
-                elif left <= LOOK_SECONDS:
+                    continue
+                self._keep_going()
+                if left <= LOOK_SECONDS:
                     return None
-                else:
-                    self._keep_going()
             except (EOFError, OSError, ValueError, TypeError, KeyError):  # it has died, or somebody writes in its name
                 self._restart()
         return self._ready.popleft()
@@ -230,6 +230,9 @@ class Nursery:
 
     def _keep_going(self) -> None:
         """Continue a server that somebody has stopped; replace it if that happens again and again."""
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
         if was_stopped(self._process.pid):
             self._stops += 1
             if self._stops > STOPS:

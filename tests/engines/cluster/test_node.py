@@ -72,7 +72,7 @@ def test_a_worker_away_from_the_run_fetches_the_rows_once_and_returns_the_files_
     bench = Workbench(tmp_path)
     bench.lay_out(Task(data, {"it": Learner("it", faulty.Learner())}, metrics="none"))
     allocation = Allocation("it", data.full_size)
-    arguments = {"folder": str(tmp_path), "learner": "it", "size": allocation.size, "above": -1.0}
+    arguments = {"call": "evaluate", "folder": str(tmp_path), "learner": "it", "size": allocation.size, "above": -1.0}
     files = bench.pack(allocation)
     try:
         assert evaluate_there(crate_of("run", tmp_path, {}), arguments, Limits(), files, reusable=False) == {}
