@@ -48,7 +48,7 @@ STYLES: Final = (
 )
 MARKUP: Final = "page.html"
 # The list of several runs.
-LIST_SCRIPTS: Final = ("format.js", "net.js", "about.js", "runs.js")
+LIST_SCRIPTS: Final = ("format.js", "net.js", "keyboard.js", "about.js", "runs.js")
 LIST_STYLES: Final = ("colours.css", "page.css", "controls.css", "table.css", "runs.css", "media.css")
 LIST_MARKUP: Final = "runs.html"
 

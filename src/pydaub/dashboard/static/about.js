@@ -3,7 +3,7 @@
 
 // Open a dialog with this content; it is gone once it is closed.
 function openDialog(title, content) {
-  const dialog = make("dialog", undefined, { "aria-labelledby": "dialog-h", class: "small" });
+  const dialog = make("dialog", undefined, { "aria-labelledby": "dialog-h" });
   const close = make("button", "✕", { type: "button", "aria-label": "Close", class: "x" });
   close.onclick = () => dialog.close();
   within(dialog, close, make("h2", title, { id: "dialog-h" }), ...content);
@@ -13,15 +13,33 @@ function openDialog(title, content) {
   return dialog;
 }
 
+let opening = false; // a dialog waits for its content
+
+// Ask for what is known about a run; null where another dialog is being opened already.
+async function askAbout(base) {
+  if (opening) return null;
+  opening = true;
+  try {
+    return (await asked(`${base}about`)) ?? NO_ANSWER;
+  } finally {
+    opening = false;
+  }
+}
+
 const NO_ANSWER = { error: "The server of this page did not answer." };
 
 // `base` is the address of the run's page, relative to this one: empty on that page itself.
 async function openCommands(base) {
-  const { run: name, commands, error } = (await asked(`${base}about`)) ?? NO_ANSWER;
+  const about = await askAbout(base);
+  if (!about) return null;
+  const { run: name, commands, error } = about;
   if (error) return openDialog("Commands", [make("p", error)]);
   const rows = commands.map(([title, command]) => {
     const copy = make("button", "Copy", { type: "button", "aria-label": `Copy: ${title}` });
-    copy.onclick = async () => setText(copy, (await copied(command)) ? "Copied" : "Select it by hand");
+    copy.onclick = async () => {
+      setText(copy, (await copied(command)) ? "Copied" : "Select it by hand");
+      copy.setAttribute("aria-label", `${copy.textContent}: ${title}`);
+    };
     return within(make("div", undefined, { class: "command" }), make("h3", title), make("code", command), copy);
   });
   return openDialog(`Commands for ${name}`, rows);
@@ -43,7 +61,9 @@ async function copied(text) {
 }
 
 async function openNotes(base, onSaved = () => {}) {
-  const { run: name, notes, error } = (await asked(`${base}about`)) ?? NO_ANSWER;
+  const about = await askAbout(base);
+  if (!about) return null;
+  const { run: name, notes, error } = about;
   if (error) return openDialog("Notes", [make("p", error)]);
   const field = make("textarea", undefined, { rows: "10", "aria-label": `Notes on ${name}`, maxlength: "20000" });
   field.value = notes;

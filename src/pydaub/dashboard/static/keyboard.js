@@ -31,7 +31,7 @@ function rove(group) {
   group.addEventListener("focusin", (event) => moveStop(group, event.target));
 }
 
-const controlsIn = (parent) => [...parent.querySelectorAll("button, input")];
+const controlsIn = (parent) => [...parent.querySelectorAll("a[href], button, input")];
 
 function focusRove(group, control) {
   moveStop(group, control);

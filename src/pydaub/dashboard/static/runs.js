@@ -1,4 +1,4 @@
-// The list of the runs in a folder. Uses format.js, net.js and about.js.
+// The list of the runs in a folder. Uses format.js, net.js, keyboard.js and about.js.
 
 const ASK_MILLISECONDS = 2000; // between two questions; with the patience below, silence is noticed within 5 s
 const PATIENCE_MILLISECONDS = 2500;
@@ -7,16 +7,16 @@ const words = (value) => String(value ?? "");
 const by = (value) => (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
 const high = (value) => by((one) => -(value(one) ?? -Infinity));
 
-// Title, what is shown, and the order when sorted by it.
+// Title, class of the column, and the order when sorted by it.
 const LIST = [
-  ["Run", "name", by((one) => one.name)],
-  ["State", "state", by((one) => `${one.going ? 0 : 1} ${one.state}`)],
-  ["Leader", "leader", by((one) => `${one.scoring} ${one.leader}`)],
-  ["Score", "score", high((one) => one.score)],
-  ["Rows", "size", high((one) => one.size)],
-  ["Training time", "seconds", high((one) => one.seconds)],
-  ["Allocations", "allocations", high((one) => one.allocations)],
-  ["Started", "started", high((one) => one.started)],
+  ["Run", "l name", by((one) => one.name)],
+  ["State", "l state", by((one) => `${one.going ? 0 : 1} ${one.state}`)],
+  ["Leader", "l leader", by((one) => `${one.scoring} ${one.leader}`)],
+  ["Score", "", high((one) => one.score)],
+  ["Rows", "spare", high((one) => one.size)],
+  ["Training time", "", high((one) => one.seconds)],
+  ["Allocations", "spare", high((one) => one.allocations)],
+  ["Started", "", high((one) => one.started)],
 ];
 
 const list = { runs: new Map(), version: "", rows: new Map(), picked: new Set(), sort: "Started", lost: false };
@@ -74,6 +74,7 @@ function drawRuns() {
     else head.removeAttribute("aria-sort");
   }
   byId("sort").value = list.sort;
+  settleRove(byId("runs"));
 }
 
 const found = (one, wanted) =>
@@ -94,34 +95,40 @@ function rowOf(one) {
 }
 
 function cellsOf(one) {
-  const box = make("input", undefined, { type: "checkbox", "aria-label": `Compare ${one.name}`, "data-what": "pick" });
+  const box = make("input", undefined, { type: "checkbox", "aria-label": `Compare ${one.name}` });
   box.checked = list.picked.has(one.name);
   box.onchange = () => pick(one.name, box.checked);
   const base = `run/${encodeURIComponent(one.name)}/`;
-  const open = make("a", one.name, { href: `${base}#token=${connection.token}`, "data-what": "open" });
-  const note = link(one.noted ? "Edit" : "Add a note", () => openNotes(base));
+  const open = make("a", one.name, { href: `${base}#token=${connection.token}` });
+  const note = link(one.noted ? "Edit the note" : "Add a note", () => openNotes(base));
   const copy = link("Commands", () => openCommands(base));
-  note.dataset.what = "note";
-  copy.dataset.what = "copy";
-  note.setAttribute("aria-label", `Notes on ${one.name}`);
-  copy.setAttribute("aria-label", `Commands for ${one.name}`);
+  note.setAttribute("aria-label", `${note.textContent}: ${one.name}`);
+  copy.setAttribute("aria-label", `Commands: ${one.name}`);
+  const controls = { pick: box, open, note, copy };
+  for (const [what, control] of Object.entries(controls)) {
+    control.dataset.what = what;
+    control.tabIndex = -1; // arrow keys lead there
+  }
   const known = one.score !== undefined && one.score !== null;
-  const rows = one.size ? `${count(one.size)} of ${count(one.full_size)}` : "";
+  const shown = [
+    "",
+    marked(one.state),
+    one.trouble || one.leader,
+    known ? `${one.scoring} ${one.score_words}` : "",
+    one.size ? `${count(one.size)} of ${count(one.full_size)}` : "",
+    one.time ?? "",
+    one.allocations ? count(one.allocations) : "",
+    startedAt(one.started),
+  ];
+  const cells = LIST.map(([title, kind], place) =>
+    make("td", shown[place], { class: kind, ...(place > 1 ? { "data-title": title } : {}) }),
+  );
+  within(cells[0], open, ...(one.notes ? [make("div", one.notes, { class: "note" })] : []));
+  const doing = within(make("div", undefined, { class: "doing" }), note, copy);
   return [
     within(make("td", undefined, { class: "pick" }), box),
-    within(
-      make("td", undefined, { class: "l" }),
-      open,
-      ...(one.notes ? [make("div", one.notes, { class: "note" })] : []),
-    ),
-    make("td", marked(one.state), { class: "l state" }),
-    make("td", one.trouble || one.leader, { class: "l", "data-title": one.trouble ? "Trouble" : "Leader" }),
-    make("td", known ? `${one.scoring} ${one.score_words}` : "", { "data-title": "Score" }),
-    make("td", rows, { class: "n", "data-title": "Rows" }),
-    make("td", one.time, { class: "n", "data-title": "Training time" }),
-    make("td", one.allocations ? count(one.allocations) : "", { class: "n", "data-title": "Allocations" }),
-    make("td", startedAt(one.started), { class: "n", "data-title": "Started" }),
-    within(make("td", undefined, { class: "l" }), within(make("div", undefined, { class: "doing" }), note, copy)),
+    ...cells,
+    within(make("td", undefined, { class: "l" }), doing),
   ];
 }
 
@@ -177,16 +184,12 @@ function table(titles, rows) {
 }
 
 function drawListHead() {
-  const titles = LIST.map(([title, ,], place) => {
-    const button = make("button", title, { type: "button" });
+  const titles = LIST.map(([title, kind]) => {
+    const button = make("button", title, { type: "button", tabindex: "-1" });
     button.onclick = () => sortBy(title);
-    return within(
-      make("th", undefined, { scope: "col", "data-by": title, ...(place < 3 ? { class: "l" } : {}) }),
-      button,
-    );
+    return within(make("th", undefined, { scope: "col", "data-by": title, class: kind }), button);
   });
-  const row = document.querySelector("#runs thead tr");
-  row.append(make("td"), ...titles, make("td"));
+  document.querySelector("#runs thead tr").append(make("td"), ...titles, make("td"));
   byId("sort").append(...LIST.map(([title]) => make("option", title, { value: title })));
 }
 
@@ -198,6 +201,7 @@ function sortBy(title) {
 function startList() {
   takeToken();
   drawListHead();
+  roveRows(byId("runs"));
   byId("search").oninput = drawRuns;
   byId("sort").onchange = () => sortBy(byId("sort").value);
   byId("compare").onclick = compareTwo;
