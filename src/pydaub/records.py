@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 FEW, MANY_DIGITS, LONGEST = 1e-3, 1e4, 1e15  # from where on a score is written differently
 LARGEST: Final = 1e100  # so that sums, slopes and bounds stay finite
+SHARES_OF_ROWS: Final = ("score", "accuracy", "top_k_accuracy")  # scores that count rows which are predicted right
 COMMANDS: Final = ("pause", "resume", "stop", "drop", "restore", "boost", "retry", "add")
 VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
 VALIDATION_ROWS: Final = 100_000  # at most, of data larger than memory: a score is then precise to a third of a percent
@@ -199,6 +200,8 @@ class Scores:
         Whether a score is a proportion of these rows, so that its standard error is known.
     cross_validated
         Whether a score is measured on the sample itself, so that at a smaller size it is on fewer rows.
+    counting
+        Share of the rows that decide about the score's noise: less than 1 for scores of a rare class.
     """
 
     name: str = "score"
@@ -206,6 +209,7 @@ class Scores:
     top: float | None = 1.0
     proportion: bool = True
     cross_validated: bool = False
+    counting: float = 1.0
 
     def __post_init__(self) -> None:
         if self.rows is not None and whole(self.rows, "rows") < 1:
@@ -218,7 +222,12 @@ class Scores:
 
         `scored` is the number of validation rows that it was measured on, if not on all of them.
         """
-        return (size if self.cross_validated else scored or self.rows) if self.proportion else None
+        rows = (size if self.cross_validated else scored or self.rows) if self.proportion else None
+        return rows if rows is None or self.counting == 1.0 else max(round(rows * self.counting), 1)
+
+    def right_rows(self, size: int, scored: int | None = None) -> int | None:
+        """Return as `noise_rows`, but None if a difference of scores is no number of rows, as for F1 and AUC."""
+        return self.noise_rows(size, scored) if self.name in SHARES_OF_ROWS else None
 
     def standard_error(self, size: int, measured: Measurement) -> float | None:
         """Return the standard error of a score at this size; None if it is no proportion of a known number of rows."""
@@ -226,14 +235,15 @@ class Scores:
         return math.sqrt(share * (1 - share) / rows) if rows and 0 <= share <= 1 else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return asdict(self)
+        """Return the fields as plain JSON values, without a `counting` that says nothing."""
+        return {name: value for name, value in asdict(self).items() if name != "counting" or value != 1.0}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Scores:
         """Return the scores that `to_json` wrote."""
         name, rows, top = str(fields["name"]), fields["rows"], fields["top"]
-        return cls(name, rows, top, bool(fields["proportion"]), bool(fields["cross_validated"]))
+        counting = float(fields.get("counting", 1.0))
+        return cls(name, rows, top, bool(fields["proportion"]), bool(fields["cross_validated"]), counting)
 
 
 @dataclass(frozen=True, slots=True)

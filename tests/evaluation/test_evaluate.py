@@ -110,7 +110,8 @@ def test_a_regression_is_measured() -> None:
     [
         ("classification", None, True),
         ("classification", "accuracy", True),
-        ("classification", "f1_macro", False),
+        ("classification", "f1_macro", True),
+        ("classification", "f1_weighted", False),
         ("classification", get_scorer("accuracy"), False),
         ("regression", None, True),
         ("regression", "r2", True),

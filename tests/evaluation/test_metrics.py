@@ -20,7 +20,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from pydaub.evaluation.metrics import BY_PROBABILITY, Predictions, classification_metrics, regression_metrics
+from pydaub.evaluation.metrics import (
+    BY_PROBABILITY,
+    Predictions,
+    classification_metrics,
+    regression_metrics,
+    score_parts,
+)
+from pydaub.runs.paired import standard_error
 
 fewer = settings(max_examples=40)  # scikit-learn's functions are slow
 
@@ -253,3 +260,42 @@ def test_a_subclass_may_predict_differently() -> None:
     seen.predict_proba(X)
     np.testing.assert_array_equal(seen.predict(X), 1 - y)
     assert Contrary not in BY_PROBABILITY
+
+
+CLASSES = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "precision", "recall", "jaccard_macro")
+PROBABILITIES = ("roc_auc", "neg_log_loss", "neg_brier_score")
+REGRESSION = (
+    "r2",
+    "neg_mean_absolute_error",
+    "neg_mean_squared_error",
+    "neg_root_mean_squared_error",
+    "neg_mean_absolute_percentage_error",
+)
+
+
+@pytest.mark.parametrize("scoring", [*CLASSES, *PROBABILITIES, *REGRESSION])
+def test_the_parts_of_a_score_average_to_it_and_vary_as_it_does(scoring: str) -> None:
+    """The standard error by the parts is that of the score on other rows of the same kind (bootstrap)."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    if scoring in REGRESSION:
+        y = 5 + X[:, 0] + rng.normal(size=6000)
+        fitted: Any = LinearRegression().fit(X[:2000], y[:2000])
+    else:
+        y = (X[:, 0] + rng.normal(size=6000) > 1.8).astype(int)
+        fitted = LogisticRegression().fit(X[:2000], y[:2000])
+    X, y = X[2000:], y[2000:]
+    scorer, predictions = theirs.get_scorer(scoring), Predictions(fitted)
+    score = scorer(predictions, X, y)
+    parts = score_parts(predictions, X, y, scoring, score)
+    assert len(parts) == 100
+    assert np.mean(parts) == pytest.approx(score, rel=1e-4)
+    drawn = [scorer(fitted, X[rows], y[rows]) for rows in rng.integers(len(y), size=(60, len(y)))]
+    assert standard_error(parts) == pytest.approx(np.std(drawn), rel=0.35)
+
+
+@pytest.mark.parametrize("scoring", ["matthews_corrcoef", "f1_weighted", "average_precision", "roc_auc_ovr"])
+def test_where_the_influence_of_a_row_is_not_known_there_are_no_parts(scoring: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    predictions = Predictions(GaussianNB().fit(X, y))
+    assert score_parts(predictions, X, y, scoring, theirs.get_scorer(scoring)(predictions, X, y)) == ()

@@ -133,8 +133,9 @@ def test_a_parameter_goes_with_the_strategies_that_have_it(name: str) -> None:
     [
         (None, Scores("accuracy", 90, 1.0)),
         ("accuracy", Scores("accuracy", 90, 1.0)),
-        ("f1_macro", Scores("f1_macro", 90, 1.0)),
-        ("roc_auc_ovr", Scores("roc_auc_ovr", 90, 1.0)),
+        ("f1_macro", Scores("f1_macro", 90, 1.0, counting=0.9333)),
+        ("f1_weighted", Scores("f1_weighted", 90, 1.0)),
+        ("roc_auc_ovr", Scores("roc_auc_ovr", 90, 1.0, counting=0.9333)),
         ("neg_log_loss", Scores("neg_log_loss", 90, 0.0, proportion=False)),
         (closeness, Scores("closeness", 90, None, proportion=False)),
         (lambda *_: 1.0, Scores("score", 90, None, proportion=False)),
@@ -149,7 +150,9 @@ def test_what_the_scores_of_a_run_are(scoring: Any, scores: Scores) -> None:
     assert Scores.from_json(planned.settings["scores"]) == scores
     crossed = scores_of(plan_of(cv=5).task)
     assert (crossed.rows, crossed.noise_rows(210), crossed.noise_rows(70)) == (210, 210, 70)
-    assert scores.noise_rows(70) == (90 if scores.proportion else None), "validation rows are the same at every size"
+    rows = round(90 * scores.counting) if scores.proportion else None
+    assert scores.noise_rows(70) == rows, "validation rows are the same at every size"
+    assert scores.right_rows(70) == (rows if scores.name == "accuracy" else None)
 
 
 @pytest.mark.parametrize(

@@ -126,3 +126,15 @@ def test_long_and_hostile_names_stay_on_one_short_line() -> None:
     assert "\\x1b[31m\\n\\u202e" in found.line
     assert found.line.isprintable()
     assert found.title.isprintable()
+
+
+@pytest.mark.parametrize(("name", "said"), [("accuracy", "10 of 1,000 rows"), ("roc_auc", "0.0100"), ("f1", "0.0100")])
+def test_only_differences_of_accuracy_are_numbers_of_rows(name: str, said: str) -> None:
+    line = verdict(account(*TREE, *told("forest", 0.79), kind=Scores(name, 1000))).line
+    assert f"forest ({said} behind)" in line
+
+
+def test_the_noise_of_a_score_of_a_rare_class_is_that_of_its_rows() -> None:
+    common, rare = (verdict(account(*TREE, kind=Scores("f1", 1000, counting=part))).line for part in (1.0, 0.04))
+    assert "f1 0.8000 ± 0.0126" in common
+    assert "f1 0.8000 ± 0.0632" in rare

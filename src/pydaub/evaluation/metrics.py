@@ -23,6 +23,7 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 PARTS: Final = 100  # blocks of rows on which the score is also kept
 DIGITS: Final = 6  # of the score on a block
+CLASS_RATIOS: Final = ("f1", "precision", "recall", "jaccard")  # of hits to other rows of a class
 
 # These classifiers predict the class with the highest probability, so that predictions follow from the probabilities at
 # no cost. WEKA's do so too; they have an attribute that says so.
@@ -58,9 +59,9 @@ class Predictions:
         remembered.__name__ = name  # scikit-learn reads it
         return remembered
 
-    def made(self, X: Any) -> Any:
+    def made(self, X: Any, method: str = "predict") -> Any:
         """Return the predictions for these rows, if they were made already; otherwise None."""
-        return self._known.get(("predict", id(X)))
+        return self._known.get((method, id(X)))
 
     def _predicted(self, X: Any) -> Any:
         last = self._fitted.steps[-1][1] if isinstance(self._fitted, Pipeline) else self._fitted
@@ -103,25 +104,98 @@ def regression_metrics(fitted: Any, X: Any, y: Array) -> dict[str, float]:
 def score_parts(predictions: Predictions, X: Any, y: Array, scoring: str, score: float) -> tuple[float, ...]:
     """Return the score on each of up to `PARTS` consecutive blocks of rows, to compare two learners block by block.
 
-    Empty where the score is no mean over rows, or the predictions would have to be made for this alone.
+    A score that is no mean over rows is linearised: each row counts with its influence on the score. Empty where that
+    is not known, or the predictions would have to be made for this alone.
     """
     with suppress(Exception):  # a learner may predict anything; the score counts all the same
-        predicted = predictions.made(X)
-        rows = None if predicted is None else _by_row(np.asarray(predicted).ravel(), np.asarray(y), scoring)
+        rows = _by_row(predictions, X, np.asarray(y), scoring)
         if rows is not None and math.isclose(float(np.mean(rows)), score, rel_tol=1e-6, abs_tol=1e-9):
             blocks = np.array_split(rows, min(PARTS, len(rows)))
             return tuple(float(f"{np.mean(block):.{DIGITS}g}") for block in blocks)
     return ()
 
 
-def _by_row(predicted: Array, y: Array, scoring: str) -> Array | None:
+def _by_row(predictions: Predictions, X: Any, y: Array, scoring: str) -> Array | None:
     """Return what each row contributes to the score, such that their mean is the score."""
-    if scoring == "accuracy":
+    if scoring == "roc_auc":
+        return _area_by_row(predictions, X, y)
+    if scoring in ("neg_log_loss", "neg_brier_score"):
+        return _loss_by_row(predictions, X, y, scoring)
+    made = predictions.made(X)
+    return None if made is None else _labels_by_row(np.asarray(made).ravel(), y, scoring)
+
+
+def _labels_by_row(predicted: Array, y: Array, scoring: str) -> Array | None:
+    if scoring == "accuracy" or scoring.endswith("_micro"):
         return (predicted == y).astype(float)
-    errors = predicted.astype(float) - y
-    if scoring == "r2":
-        return 1 - errors**2 / np.mean((y - np.mean(y)) ** 2)
-    return {"neg_mean_squared_error": -(errors**2), "neg_mean_absolute_error": -abs(errors)}.get(scoring)
+    name, _, average = scoring.partition("_")
+    if scoring == "balanced_accuracy":
+        name, labels = "recall", np.unique(y)
+    elif name in CLASS_RATIOS and average in ("", "macro"):
+        labels = np.union1d(y, predicted) if average else np.array([1])
+    else:
+        return _errors_by_row(predicted.astype(float), y, scoring)
+    found: Array = np.mean([_hits_by_row(name, predicted == label, y == label) for label in labels], axis=0)
+    return found
+
+
+def _errors_by_row(predicted: Array, y: Array, scoring: str) -> Array | None:
+    """Return what each row contributes to a score of regression."""
+    errors = predicted - y
+    match scoring:
+        case "r2":
+            return 1 - errors**2 / np.mean((y - np.mean(y)) ** 2)
+        case "neg_mean_squared_error":
+            return -(errors**2)
+        case "neg_root_mean_squared_error":
+            root = np.sqrt(np.mean(errors**2))
+            return -(root + errors**2 / root) / 2
+        case "neg_mean_absolute_error":
+            return -abs(errors)
+        case "neg_mean_absolute_percentage_error":
+            return -abs(errors) / np.maximum(abs(y), np.finfo(float).eps)
+    return None
+
+
+def _hits_by_row(name: str, claimed: Array, actual: Array) -> Array:
+    """Return the contributions to F1, precision, recall or the Jaccard score of one class: a ratio of two means."""
+    hits = (claimed & actual).astype(float)
+    above, below = {
+        "f1": (2 * hits, claimed.astype(float) + actual),
+        "precision": (hits, claimed.astype(float)),
+        "recall": (hits, actual.astype(float)),
+        "jaccard": (hits, (claimed | actual).astype(float)),
+    }[name]
+    mean = np.mean(below)
+    return above if mean == 0 else np.mean(above) / mean + (above - np.mean(above) / mean * below) / mean
+
+
+def _area_by_row(predictions: Predictions, X: Any, y: Array) -> Array | None:
+    """Return the contributions to the area under the ROC curve (DeLong, DeLong and Clarke-Pearson 1988)."""
+    scores = predictions.made(X, "decision_function")
+    if scores is None and (probabilities := predictions.made(X, "predict_proba")) is not None:
+        scores = probabilities[:, 1]
+    if scores is None:
+        return None
+    positive = y == predictions.classes_[1]
+    ranks, count = rankdata(scores), int(positive.sum())
+    found = np.empty(len(y))
+    found[positive] = (ranks[positive] - rankdata(scores[positive])) / (len(y) - count)
+    found[~positive] = 1 - (ranks[~positive] - rankdata(scores[~positive])) / count
+    area = found[positive].mean()
+    return area + (found - area) * np.where(positive, len(y) / count, len(y) / (len(y) - count))
+
+
+def _loss_by_row(predictions: Predictions, X: Any, y: Array, scoring: str) -> Array | None:
+    """Return the contributions to a score of probabilities."""
+    probabilities = predictions.made(X, "predict_proba")
+    if probabilities is None:
+        return None
+    truth = _codes(y, predictions.classes_)
+    if scoring == "neg_brier_score":
+        return -((probabilities[:, 1] - truth) ** 2) if probabilities.shape[1] == 2 else None  # noqa: PLR2004  # two classes
+    given = probabilities[np.arange(len(y)), truth] / probabilities.sum(axis=1)
+    return np.log(np.clip(given, np.finfo(probabilities.dtype).eps, 1.0))
 
 
 def _codes(labels: Any, classes: Array) -> Array:

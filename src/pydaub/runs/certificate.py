@@ -89,7 +89,7 @@ class Certificate:
     finished
         Whether the run came to its end. A run that was stopped has no certificate.
     scored_rows
-        The number of rows that a score is a proportion of; None if it is no proportion.
+        The number of rows of which a score is the share that is right; None if it is another score.
     """
 
     selected: str
@@ -306,7 +306,7 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
         tolerance=tolerance,
         doubts=tuple(_doubts(result, curves_of(result, with_guesses=True), tolerance)),
         finished=result.stopped is None,
-        scored_rows=scores.noise_rows(result.full_size) if own else None,
+        scored_rows=scores.right_rows(result.full_size) if own else None,
     )
 
 
@@ -341,7 +341,7 @@ def noise(scores: Scores, values: Sequence[float]) -> float:
     ordered = sorted(values)
     quarter = len(ordered) // 4
     middle = ordered[-1 - quarter] - ordered[quarter]
-    return (1.0 if scores.proportion else middle) / math.sqrt(scores.rows)
+    return (1.0 if scores.proportion else middle) / math.sqrt(max(scores.rows * scores.counting, 1.0))
 
 
 def _top(curve: Sequence[Step], full_size: int) -> float | None:

@@ -35,7 +35,7 @@ class Contest:
     error
         Standard error of its score; None if unknown.
     rows
-        The number of rows that the score is a proportion of; None if it is no proportion.
+        The number of rows of which the score is the share that is right; None if it is another score.
     behind
         By how much the other learners with the same size score less, in ascending order.
     ties
@@ -83,8 +83,9 @@ def contest(account: Account) -> Contest | None:
     ruled_out = strategy.ruled_out() if state in GOING_ON and strategy.winner is None else {}
     out = {*strategy.failures, *strategy.dropped, leader.learner, *ruled_out}
     others = [name for name in account.tried if name not in out]
-    error = scores.standard_error(leader.size, measured)
-    error = standard_error(measured.parts) if error is None else error
+    known, error = scores.standard_error(leader.size, measured), standard_error(measured.parts)
+    if error is None or (known is not None and scores.right_rows(leader.size, measured.scored)):
+        error = known  # exact for a share of rows, and an approximation for other scores
     behind = {
         name: measured.valid_score - score_of(step)
         for name in others
@@ -96,7 +97,7 @@ def contest(account: Account) -> Contest | None:
         leader,
         measured,
         error,
-        scores.noise_rows(leader.size, measured.scored),
+        scores.right_rows(leader.size, measured.scored),
         dict(sorted(behind.items(), key=lambda each: each[1])),
         tuple(name for name in sorted(behind, key=behind.__getitem__) if _tied(measured, alike[name], error)),
         _chances(account, found, others),

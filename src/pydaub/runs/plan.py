@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
@@ -39,6 +40,9 @@ MEMBERS: Final = 6  # learners that an ensemble is chosen from, at least
 STEPS: Final = (5, 4)  # from the first size to all rows, where rows are few
 PROPORTIONS: Final = re.compile(
     "accuracy|balanced_accuracy|top_k|f1|precision|recall|jaccard|roc_auc|average_precision"
+)
+BY_CLASS: Final = re.compile(
+    "balanced_accuracy|roc_auc|average_precision|(f1|precision|recall|jaccard)(_macro|_samples)?$"
 )
 SAME_SCORER: Final = ("_score_func", "_sign", "_kwargs")  # parts of a scorer of scikit-learn
 UNBOUNDED: Final = ("positive_likelihood_ratio", "mutual_info_score")
@@ -207,7 +211,15 @@ def scores_of(task: Task) -> Scores:
         proportion = task.data.schema.task == "classification"
     elif known is None or known in UNBOUNDED:
         return _on_rows(task, Scores(name, top=None, proportion=False))
-    return _on_rows(task, Scores(name, top=top, proportion=proportion))
+    counting = _counting(task) if known and BY_CLASS.match(known) else 1.0
+    return _on_rows(task, Scores(name, top=top, proportion=proportion, counting=counting))
+
+
+def _counting(task: Task) -> float:
+    """Return the share of rows that decide about the noise of a score of classes: the rarest class has the fewest."""
+    data = task.data
+    _, counts = np.unique((data.valid() if data.valid_size else data.train(data.full_size)).y, return_counts=True)
+    return round(float(len(counts) * counts.min() / counts.sum()), 4) or 1e-4
 
 
 def _on_rows(task: Task, scores: Scores) -> Scores:
