@@ -65,7 +65,7 @@ class Report:
     def _facts(self) -> dict[str, dict[str, str]]:
         account = self.account
         failures = {f"{number}.": way for number, way in enumerate(grouped(account.strategy.failures), start=1)}
-        settings = {name: value for name, value in account.settings.items() if name not in HIDDEN}
+        settings = {name: value for name, value in account.settings.items() if name not in HIDDEN and value != {}}
         parts = {"Failures": failures, "Settings": settings, "Versions": account.versions, **(self.about or {})}
         return {
             title: {name: _words(value) for name, value in facts.items()} for title, facts in parts.items() if facts

@@ -155,13 +155,17 @@ function curvePath(points, which, { x, y }, { place }) {
 }
 
 function overviewCurve(learner, look, scale, axis) {
-  const { points, corrected, bound } = learner;
+  const { points, corrected, bound, ahead } = learner;
   const parts = [];
   const bounds = boundLine(points, corrected, bound, run.header.full_size);
   if (bounds.length) parts.push(draw("path", { d: curvePath(bounds, 1, scale, axis), class: `fan ${look}` }));
   if (recalled("training"))
     parts.push(draw("path", { d: curvePath(points, 1, scale, axis), class: `trained ${look}` }));
   parts.push(draw("path", { d: curvePath(points, 2, scale, axis), class: `curve ${look}` }));
+  for (const [size, , valid] of ahead) {
+    const [x, y] = [scale.x(size) - 3, scale.y(axis.place(valid)) - 3];
+    parts.push(draw("rect", { x, y, width: 6, height: 6, class: `guess ${look}` }));
+  }
   for (const [size, , valid] of points) {
     parts.push(draw("circle", { cx: scale.x(size), cy: scale.y(axis.place(valid)), r: 2.6, class: `dot ${look}` }));
   }
