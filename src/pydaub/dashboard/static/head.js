@@ -13,6 +13,7 @@ function drawHead() {
   const { header } = run;
   if (header.run) setText(byId("title"), header.run);
   byId("home").hidden = !header.home;
+  if (header.home) byId("home").href = "../../"; // a report leads nowhere
   setText(byId("trouble"), header.trouble ?? "");
   byId("trouble").hidden = !header.trouble;
   drawFacts(header.facts);
