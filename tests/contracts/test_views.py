@@ -23,7 +23,7 @@ from pydaub.views.notebook import card
 from pydaub.views.standings import lines
 from pydaub.views.story import story
 from pydaub.views.summary import summary
-from pydaub.views.terminal import print_run
+from pydaub.views.terminal import live_table, print_run
 from pydaub.views.verdict import verdict
 from runs.recording import recorded
 
@@ -90,6 +90,9 @@ def check(account: Account) -> None:
     assert (listed["score"], listed["allocations"]) == (result.valid_score, len(result.steps))
     said = verdict(account)
     assert escape(said.line) in card(account)
+    out = io.StringIO()
+    Console(file=out, width=1000, emoji=False, highlight=False).print(live_table(account, 1000))
+    assert out.getvalue().splitlines()[0].rstrip() == said.line
     assert told["header"]["verdict"]["line"] == said.line == text.splitlines()[0]
     assert "\n" not in said.line
     assert leader is None or leader.learner in said.line
@@ -147,6 +150,7 @@ def test_a_report_and_the_figures_show_the_same_run(tmp_path: Path) -> None:
     assert embedded
     told = json.loads(embedded[1])
     assert told["header"] == json.loads(json.dumps(story(account)["header"]))
+    assert escape(verdict(account).line) in html, "also without scripts"
     if any(isinstance(step.outcome, Measurement) for step in account.steps):
         made = plots.draw_run(account, tmp_path / "plots", ["svg"])
         assert len(made) == 3

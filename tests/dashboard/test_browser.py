@@ -264,7 +264,7 @@ def test_a_killed_run_is_shown_as_killed(race: Path, tab: Any) -> None:
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         playwright.expect(tab.locator("#state")).to_contain_text("killed")
-        playwright.expect(tab.locator("#certificate")).to_contain_text("not finished")
+        playwright.expect(tab.locator("#certificate")).to_contain_text("was killed or interrupted")
         assert tab.get_by_role("button", name="Pause").is_disabled()
 
 

@@ -92,7 +92,8 @@ def _words(value: Any) -> str:  # noqa: ANN401  # a setting may be any JSON valu
 def _unscripted(content: Mapping[str, Any]) -> str:
     """Return result, ranking and decisions for browsers without scripts."""
     claim = content["certificate"]
-    sentences = [*content["summary"], *([claim["text"]] if claim else [])]
+    verdict = content["header"]["verdict"]["line"]
+    sentences = [verdict, *content["summary"], *([claim["text"]] if claim else [])]
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     head = "".join(f"<th>{title}</th>" for title in TITLES)
     cells = [[escape(shown(one[name])) for name in COLUMNS] for one in content["learners"]]
