@@ -678,6 +678,28 @@ def test_a_scorer_must_suit_the_target() -> None:
         InputError, match=r"`scoring` must suit the target, a classification, got 'roc_auc': ValueError"
     ):
         search(scoring="roc_auc").fit(*IRIS)
+    X, y = make_classification(60, random_state=0)
+    with pytest.raises(InputError, match="label that 1 and the other 0, or choose f1_macro, the mean over all classes"):
+        search(scoring="f1").fit(X, np.where(y, "yes", "no"))
+    with pytest.raises(InputError, match=r"label that 1 and the other 0\.$"):
+        search(scoring="average_precision").fit(X, np.where(y, "yes", "no"))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1", "neg_log_loss", "neg_brier_score", "balanced_accuracy"])
+def test_scores_of_rare_classes_work_from_search_to_report(scoring: str) -> None:
+    X, y = make_classification(600, weights=[0.9], random_state=0)
+    learners = [*LEARNERS, ("svm", LinearSVC())]
+    found = search(learners, scoring=scoring).fit(X, y)
+    scores = found.report_.account.scores
+    assert (scores.name, scores.top) == (scoring, 0.0 if scoring.startswith("neg_") else 1.0)
+    assert found.best_score_ <= scores.top
+    assert found.score(X, y) == pytest.approx(get_scorer(scoring)(found.best_estimator_, X, y))
+    assert not any("mistake" in words for words in found.certificate_.sentences), "a difference is no number of rows"
+    at_full = [step.outcome for step in found.allocations_ if step.allocation.size == found.best_size_]
+    assert all(outcome.parts for outcome in at_full)
+    assert scoring in found.report_.html
+    if failure := found.failures_.get("svm"):
+        assert "LinearSVC has none of the following attributes: predict_proba" in failure.message
 
 
 def test_a_missing_target_is_refused() -> None:

@@ -273,6 +273,9 @@ def test_a_result_in_words() -> None:
     text = printed(account(*TREE, *FAILED, Selected("tree", 4.0)))
     assert "Selected tree: accuracy 0.7500 on all 40 training rows." in text
     assert "Other metrics: f1 0.5000." in text
+    binary = account(*TREE, Selected("tree", 4.0))
+    binary.scores = Scores("f1", 100)
+    assert "Other metrics: f1_macro 0.5000." in printed(binary), "a mean over classes, unlike the score"
     assert "2 allocations, 80 rows, 2.5 s of training; 4.0 s on 2 workers." in text
     assert f"Failed: 1 x error ({SHOWN}): {SHOWN}" in text
     assert "\x1b" not in text

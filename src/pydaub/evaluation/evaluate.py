@@ -18,7 +18,7 @@ import scipy.sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import check_scoring, get_scorer
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -98,8 +98,14 @@ def check_scoring_fits(data: Prepared, scoring: str) -> None:
             dummy.fit(np.zeros((len(sample.y), 1)), sample.y)
             _finite(get_scorer(scoring)(dummy, np.zeros((len(scored.y), 1)), scored.y))
     except (ValueError, TypeError) as error:
+        advice = "Choose another."
+        if "pos_label" in str(error):
+            mean = f"{scoring}_macro"
+            other = f", or choose {mean}, the mean over all classes" if mean in get_scorer_names() else ""
+            advice = f"It scores one class: label that 1 and the other 0{other}."
         raise InputError(
-            f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}: {one_line(error)} Choose another."
+            f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}:"
+            f" {one_line(error).rstrip('.')}. {advice}"
         ) from None
 
 
@@ -339,7 +345,11 @@ def _score(task: Task, fitted: Any, sample: Sample, predictions: Predictions | N
     seen = fitted  # a user's scorer may look at the learner itself
     if isinstance(task.scoring, str):
         seen = predictions or Predictions(fitted)
-    return _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample)))
+    try:
+        return _finite(scorer(seen, sample.X, sample.y, **_requested_weights(scorer, "score", sample)))
+    except AttributeError as error:  # scikit-learn names the class that lacks what the scorer needs
+        named = str(error).replace(type(seen).__name__, type(fitted).__name__)
+        raise AttributeError(named) from None
 
 
 def _metrics(task: Task, predictions: Predictions, sample: Sample) -> dict[str, float]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | float | None  # of a table
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+CLASS_MEANS = ("precision", "recall", "f1")
 FOR_MEMORY = (
     "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
     " learners that read the sample in blocks: --learners sklearn,streaming."
@@ -88,7 +89,7 @@ def summary(account: Account, place: str | None = None, table: Table | None = No
     return [
         _selected(account, result),
         *ensemble(account),
-        *_metrics(result),
+        *_metrics(account, result),
         f"{spent}; {took}{earlier}.",
         *everything,
     ]
@@ -124,10 +125,12 @@ def ensemble(account: Account) -> list[str]:
     return [f"No ensemble: {members} together have {account.scores.name} {score} {where}, the best alone has {alone}."]
 
 
-def _metrics(result: Result) -> list[str]:
+def _metrics(account: Account, result: Result) -> list[str]:
     metrics = dict(result.measured.metrics) if result.measured else {}
     metrics.pop("peak_mb", None)
-    found = ", ".join(f"{name} {score_text(value)}" for name, value in metrics.items())
+    # Those of classes are means over all of them, unlike the score of the same name.
+    names = {name: f"{name}_macro" if name == account.scores.name in CLASS_MEANS else name for name in metrics}
+    found = ", ".join(f"{names[name]} {score_text(value)}" for name, value in metrics.items())
     return [f"Other metrics: {found}."] if metrics else []
 
 
