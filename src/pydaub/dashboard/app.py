@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 LOOK_SECONDS: Final = 0.25  # how often the journal is read
-IDLE_SHARE: Final = 10.0  # after reading it, wait at least this many times as long as that took
+IDLE_SHARE: Final = 10.0  # after reading it, wait this many times as long as that took,
+REST_SECONDS: Final = 2.0  # but no longer, so that the end of a run is seen
 BEHIND: Final = 40  # unread messages after which a slow viewer gets a new snapshot instead
 BEAT_SECONDS: Final = 1.5  # between two signs of life; static/net.js says how long it waits for one
 MOST_VIEWERS: Final = 50  # of one run
@@ -187,7 +188,7 @@ class Dashboard:
                     viewer.put_nowait(news)
             with suppress(TimeoutError):
                 took = time.monotonic() - began
-                await asyncio.wait_for(self._arrived.wait(), max(LOOK_SECONDS, IDLE_SHARE * took))
+                await asyncio.wait_for(self._arrived.wait(), max(LOOK_SECONDS, min(IDLE_SHARE * took, REST_SECONDS)))
         self._task = None
 
     def _news(self, *, old: bool, new: bool, behind: bool) -> tuple[str, str]:

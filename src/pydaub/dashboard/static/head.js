@@ -48,7 +48,7 @@ function drawHeard() {
   heard.hidden = connection.state === "none" || !connection.heardAt || (run.header.over && !isLost());
   const seconds = Math.max(Math.round(silence() / 1000), 0);
   const ago = seconds < 1 ? "just now" : `${seconds < 120 ? `${seconds} s` : duration(seconds)} ago`;
-  setText(heard, `${isLost() ? "no connection, " : ""}last heard ${ago}`);
+  setText(heard, `${isLost() && run.header.over ? "no connection, " : ""}last heard ${ago}`);
 }
 
 function drawButtons({ actions, confirm, immovable }) {
