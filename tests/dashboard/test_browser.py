@@ -255,7 +255,7 @@ def test_learners_can_be_sorted_searched_filtered_and_compared(tmp_path: Path, t
 
 
 @pytest.mark.slow("browser")
-def test_a_killed_run_is_shown_as_killed(race: Path, tab: Any) -> None:
+def test_a_killed_run_is_shown_as_killed_and_as_running_once_it_is_resumed(race: Path, tab: Any) -> None:
     with watched(race) as page:
         tab.goto(page.address)
         playwright.expect(tab.locator("#state")).to_contain_text("running")
@@ -266,6 +266,11 @@ def test_a_killed_run_is_shown_as_killed(race: Path, tab: Any) -> None:
         playwright.expect(tab.locator("#state")).to_contain_text("killed")
         playwright.expect(tab.locator("#certificate")).to_contain_text("was killed or interrupted")
         assert tab.get_by_role("button", name="Pause").is_disabled()
+        with started("resume", race, "--jobs", "1", "--quiet"):
+            playwright.expect(tab.locator("#state")).to_contain_text("running")
+            playwright.expect(tab.locator("#log")).to_contain_text("The run was resumed.")
+            assert tab.title().startswith("running")
+        playwright.expect(tab.locator("#state")).to_contain_text("killed")
 
 
 @pytest.mark.slow("browser")
