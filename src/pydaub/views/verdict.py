@@ -101,12 +101,21 @@ def _led(account: Account, found: Contest) -> list[str]:
 
 def score_with_noise(found: Contest) -> str:
     """Return the leader's score with its standard error."""
-    score, error = score_text(found.measured.valid_score), found.error
-    if not error:
-        return score
-    decimals = len(score.partition(".")[2]) if "e" not in score else 0
-    noise = f"{error:,.{decimals}f}" if "e" not in score else f"{error:.2g}"
-    return f"{score} ± {noise if float(noise.replace(',', '')) else f'{error:.1g}'}"
+    score = found.measured.valid_score
+    return f"{score_text(score)} ± {as_precise(found.error, score)}" if found.error else score_text(score)
+
+
+def as_precise(value: float, score: float) -> str:
+    """Return an error or a difference of a score with as many decimals as the score has, and one digit at least.
+
+    >>> [as_precise(0.01234, 0.5), as_precise(758.3, -97130.0), as_precise(1.2e-09, 1.2e-06), as_precise(2e-7, 0.5)]
+    ['0.0123', '758', '1.2e-09', '2e-07']
+    """
+    text = score_text(score)
+    if "e" in text:
+        return f"{value:.2g}"
+    rounded = f"{value:,.{len(text.partition('.')[2])}f}"
+    return rounded if not value or float(rounded.replace(",", "")) else f"{value:.1g}"
 
 
 def _ensemble(account: Account) -> str:
@@ -129,7 +138,9 @@ def _compared(found: Contest) -> str:
 
 
 def _less(found: Contest, less: float) -> str:
-    return f"{round(less * found.rows):,} of {found.rows:,} rows" if found.rows else score_text(less)
+    if found.rows:
+        return f"{round(less * found.rows):,} of {found.rows:,} rows"
+    return as_precise(less, found.measured.valid_score)
 
 
 def _rivals(account: Account, found: Contest) -> str:
