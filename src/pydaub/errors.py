@@ -22,12 +22,14 @@ A message about bad input says what must hold, what was given, and what to do.
 
 from __future__ import annotations
 
+import errno
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+DISK: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a disk that is full or fails
 KEPT: Final = "What was measured is kept: resume the run once this is mended."
 TIME_LIMIT: Final = "time limit"  # the reason of a run that its time limit stopped
 

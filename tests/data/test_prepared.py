@@ -192,7 +192,7 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="`folder` must be new or empty"):
         data.save(tmp_path / "file")
-    with pytest.raises(InputError, match=r"`folder` must be one that can be written, got .*Not a directory"):
+    with pytest.raises(InputError, match=r"The rows cannot be saved in .*: Not a directory"):
         data.save(tmp_path / "file" / "data")
 
 

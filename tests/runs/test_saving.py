@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -331,3 +332,15 @@ def test_a_folder_that_cannot_be_written_is_trouble_with_the_folder(tmp_path: Pa
             save(estimator.fit(X, y), tmp_path / "absent", X)
     with pytest.raises(FolderTrouble, match=r"could not be written: No such file or directory"):
         not_saved(tmp_path / "absent", "no")
+
+
+def test_a_full_disk_is_not_the_fault_of_skops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a learner that skops can save would become a pickle, which needs trust."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(skops.io, "dump", full)
+    with pytest.raises(FolderTrouble, match=r"could not be written to .*: No space left on device"):
+        save(GaussianNB().fit(X, y), tmp_path, X)
+    assert not [*tmp_path.iterdir()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from pydaub import __version__
-from pydaub.errors import AllLearnersFailed, ClusterLost, FitFailed, FolderTrouble, NothingMeasured, PydaubError
+from pydaub.errors import DISK, AllLearnersFailed, ClusterLost, FitFailed, FolderTrouble, NothingMeasured, PydaubError
 from pydaub.views.summary import plain
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except PydaubError as error:
         complain(str(error))
         failed = isinstance(error, AllLearnersFailed | NothingMeasured | FitFailed | FolderTrouble | ClusterLost)
+        failed |= getattr(error.__context__, "errno", None) in DISK  # which is no bad input
         sys.exit(EXIT_FAILED if failed else EXIT_BAD_INPUT)
     except OSError as error:
         complain(f"Cannot write the output: {error.strerror}.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
@@ -115,6 +115,7 @@ def predict(
 ) -> None:
     """Predict new rows with the selected learner of a run."""
     from pydaub.data import new_rows
+    from pydaub.data.prepared import write_output
     from pydaub.learners.weka.jar import use_jar
     from pydaub.runs.folder import RunFolder
     from pydaub.runs.predicting import Predictor
@@ -124,14 +125,17 @@ def predict(
     use_jar(weka_jar)  # not the jar that the folder names: a jar is code
     with Predictor(folder, trust=trust) as predictor:
         columns = predictor.predict(new_rows(schema, data, encoding=encoding), proba=proba)
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(out.open("w", newline="")) if out else sys.stdout
-        except OSError as error:
-            raise InputError(f"Cannot write {out}: {error.strerror}. Choose another `--out`.") from None
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    if out is None:
+        sys.stdout.write(text.getvalue())
+        return
+    try:
+        write_output(out, text.getvalue().encode(errors="backslashreplace"))
+    except OSError as error:
+        raise InputError(f"Cannot write {out}: {error.strerror}. Choose another `--out`.") from None
 
 
 @app.command()

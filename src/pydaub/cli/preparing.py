@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from threading import Event, Thread
+from typing import Annotated, Self
 
 import typer
 
@@ -16,6 +17,7 @@ from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
 TOLD_SECONDS = 1.0  # between two progress messages
+REPEATED_SECONDS = 10.0  # after which the last one is repeated
 
 
 @app.command()
@@ -59,23 +61,42 @@ def prepare(
     used = status("self", "VmRSS")
     if most <= used:
         raise InputError(f"`--memory` must be more than the {used / 1e6:,.0f} MB that Python takes, got {memory}.")
-    done = prepare_out_of_core(wanted, out, most - used, (lambda *_: None) if quiet else _Progress())
+    with _Progress(quiet=quiet) as progress:
+        done = prepare_out_of_core(wanted, out, most - used, progress)
     for note in () if quiet else done.notes:
         complain(note)
     typer.echo(f"{out}: {done.full_size:,} rows to train, {done.valid_size:,} to validate. Next: pydaub run {out}")
 
 
 class _Progress:
-    """Progress on stderr, on one line where that is a terminal."""
+    """Progress on stderr, on one line where that is a terminal; repeated now and then while nothing else is said."""
 
-    def __init__(self) -> None:
-        self._told, self._began, self._last = 0.0, time.monotonic(), ""
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet, self._told, self._began, self._words = quiet, 0.0, time.monotonic(), ""
+        self._ended = Event()
+
+    def __enter__(self) -> Self:
+        if not self._quiet:
+            Thread(target=self._repeat, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
 
     def __call__(self, stage: str, share: float) -> None:
-        now = time.monotonic()
         words = f"{stage}: {100 * share:3.0f} %"
-        if words != self._last and (now - self._told >= TOLD_SECONDS or share >= 1.0):
-            self._told, self._last = now, words
-            end = "\r" if sys.stderr.isatty() else "\n"
-            sys.stderr.write(f"{words}, {now - self._began:,.0f} s{end}")
-            sys.stderr.flush()
+        due = time.monotonic() - self._told >= TOLD_SECONDS or share >= 1.0
+        if words != self._words and due and not self._quiet:
+            self._words = words
+            self._show()
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(TOLD_SECONDS):
+            if self._words and time.monotonic() - self._told >= REPEATED_SECONDS:
+                self._show()
+
+    def _show(self) -> None:
+        self._told = time.monotonic()
+        end = "\r" if sys.stderr.isatty() else "\n"
+        sys.stderr.write(f"{self._words}, {self._told - self._began:,.0f} s{end}")
+        sys.stderr.flush()

@@ -62,7 +62,7 @@ def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: 
 
 def _check_weka(folder: RunFolder) -> None:
     """Refuse to continue with another version of WEKA, whose scores would differ."""
-    begun = folder.account().settings.get("weka") if folder.journal.exists() else None
+    begun = folder.begun().get("weka")
     if begun is not None and begun != (now := jar().version):
         raise InputError(
             f"{folder.path} must be continued with the WEKA that it was started with, {begun}, got {now}."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.dashboard.page import assembled
+from pydaub.data.prepared import write_output
 from pydaub.errors import grouped
 from pydaub.views.story import story
 from pydaub.views.summary import shown
@@ -55,7 +56,7 @@ class Report:
     def save(self, path: str | Path) -> Path:
         """Write the page to a file and return its path."""
         path = Path(path)
-        path.write_text(self.html, encoding="utf-8", errors="backslashreplace")
+        write_output(path, self.html.encode(errors="backslashreplace"))
         return path
 
     def _repr_html_(self) -> str:

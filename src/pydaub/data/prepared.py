@@ -161,7 +161,7 @@ class Prepared:
                 temporary, folder, self.schema, self._labels, **held, notes=self.notes, fingerprint=self.fingerprint
             )
         except OSError as error:
-            raise InputError(f"`folder` must be one that can be written, got {folder}: {error.strerror}.") from None
+            raise InputError(f"The rows cannot be saved in {folder}: {error.strerror}.") from None
         finally:
             shutil.rmtree(temporary, ignore_errors=True)  # it still exists only after an error
 
@@ -254,3 +254,11 @@ def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
         with suppress(OSError):
             partial.unlink()
         raise
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """Write a file that a person named, whole or not at all; to a pipe or a device, as far as it goes."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+    else:
+        write_whole(path.resolve(), content)

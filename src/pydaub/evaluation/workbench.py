@@ -95,11 +95,19 @@ class Workbench:
             if task.data.folder is not None:
                 data.symlink_to(task.data.folder, target_is_directory=True)  # the rows may be too large to copy
             else:
-                task.data.save(data)
+                self._save_rows(task.data, data)
         elif task.data.folder == data.resolve():
             return  # the caller has opened and checked these rows
         elif Prepared.open(data, checked=True).fingerprint != task.data.fingerprint:
             raise InputError(f"{data} must hold the same rows as this run, got others. Choose another folder.")
+
+    def _save_rows(self, rows: Prepared, folder: Path) -> None:
+        for partial in self.folder.glob(f".{folder.name}.*"):  # left by a process that was killed while writing
+            shutil.rmtree(partial, ignore_errors=True)
+        try:
+            rows.save(folder)
+        except InputError as error:
+            raise FolderTrouble(f"{error} {KEPT}") from None
 
     def make_folders(self) -> None:
         """Create the folders for learners and for what they leave."""

@@ -34,7 +34,7 @@ from pydaub.data.checksums import opened, sealed
 from pydaub.data.loading import is_prepared
 from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
-from pydaub.records import METRICS, VALIDATION_FRACTION
+from pydaub.records import METRICS, VALIDATION_FRACTION, Started
 from pydaub.runs.account import Account
 from pydaub.runs.journal import JOURNAL, is_held, read
 
@@ -149,6 +149,11 @@ class RunFolder:
     def journal(self) -> Path:
         """The path of the journal."""
         return self.path / JOURNAL
+
+    def begun(self) -> dict[str, Any]:
+        """Return the settings with which the run began; none if it was killed before they were written."""
+        events = read(self.journal) if self.journal.exists() else []
+        return dict(events[0].settings) if events and isinstance(events[0], Started) else {}
 
     def account(self) -> Account:
         """Return the account of the run, whether it has ended or not."""

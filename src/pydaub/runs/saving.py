@@ -19,7 +19,7 @@ from zipfile import ZipFile
 import cloudpickle
 import numpy as np
 
-from pydaub.errors import KEPT, FolderTrouble, InputError, SavedLearnerError, one_line
+from pydaub.errors import DISK, KEPT, FolderTrouble, InputError, SavedLearnerError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -113,7 +113,9 @@ def _save_safe(fitted: Any, path: Path, rows: Any) -> str | None:
             loaded = _load_safe(path)
             if rows is not None and not np.array_equal(fitted.predict(rows), loaded.predict(rows)):
                 return "SavedLearnerError: its predictions change when it is loaded"
-    except Exception as error:  # noqa: BLE001  # skops and foreign classes raise anything
+    except Exception as error:  # skops and foreign classes raise anything
+        if getattr(error, "errno", None) in DISK:
+            raise  # skops is not to blame
         return one_line(error)[:200]
     return None
 

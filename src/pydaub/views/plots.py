@@ -6,9 +6,11 @@ import math
 import warnings
 from contextlib import contextmanager
 from importlib.util import find_spec
+from io import BytesIO
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pydaub.data.prepared import write_whole
 from pydaub.errors import InputError
 from pydaub.records import score_text
 from pydaub.views.scales import in_view, limits, tick_labels, ticks
@@ -334,5 +336,7 @@ def _saved(figure: Figure, paths: Sequence[Path]) -> list[Path]:
     no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=DPI, metadata=no_date[path.suffix[1:]])
+        drawn, kind = BytesIO(), path.suffix[1:]
+        figure.savefig(drawn, format=kind, dpi=DPI, metadata=no_date[kind])
+        write_whole(path, drawn.getvalue())
     return list(paths)

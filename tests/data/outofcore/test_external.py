@@ -324,6 +324,25 @@ def test_the_second_pass_starts_again_if_a_file_is_shorter_than_its_checkpoint(
         shutil.rmtree(out)
 
 
+def test_names_may_be_longer_than_the_beginning_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of 60,000 columns are; progress is shown within a block too."""
+    rows = pd.DataFrame({f"column {place}": np.arange(40.0) % (place % 9 + 2) for place in range(300)})
+    path = tmp_path / "wide.csv"
+    rows.assign(label=["yes", "no"] * 20).to_csv(path, index=False)
+    expected = prepared(path, tmp_path / "one")
+    assert expected.schema.features == 300
+    monkeypatch.setattr("pydaub.data.outofcore.files.HEAD", 64)
+    monkeypatch.setattr("pydaub.data.outofcore.survey.SHOWN", 100)
+    shown: list[tuple[str, float]] = []
+    wanted = Wanted(str(path), "label")
+    again = prepare_out_of_core(wanted, tmp_path / "two", LEAST, lambda *told: shown.append(told))
+    assert again.fingerprint == expected.fingerprint
+    survey = [share for stage, share in shown if stage == "survey"]
+    assert len(survey) == 5
+    assert survey == sorted(survey)
+    assert (survey[0], survey[-1]) == (0.0, 1.0)
+
+
 @pytest.mark.skipif(os.getuid() != 0 or sys.platform != "linux", reason="mounts a small disk")
 @pytest.mark.parametrize(("form", "sizes"), [("matrix", (1, 2)), ("frame", (1, 2, 3))])
 def test_a_full_disk_is_reported_and_the_preparation_resumed(form: str, sizes: tuple[int, ...], tmp_path: Path) -> None:

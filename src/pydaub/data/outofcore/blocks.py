@@ -138,9 +138,10 @@ def _common(files: Iterable[TableFile], drop: Collection[str]) -> dict[str, pa.D
         [("drop", name) for name in drop], list({name: None for _, types in tables for name in types}), first.name
     )
     wanted = [name for name in names if name not in drop]
+    known = {*wanted, *drop}
     found: dict[str, pa.DataType] = {}
     for path, types in tables:
-        absent, others = [n for n in wanted if n not in types], [n for n in types if n not in {*wanted, *drop}]
+        absent, others = [n for n in wanted if n not in types], [n for n in types if n not in known]
         if absent or others:
             what = f"none named {listed(absent)}" if absent else f"others: {listed(others)}"
             raise InputError(

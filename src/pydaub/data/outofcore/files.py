@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 READ_AHEAD: Final = 1 << 20  # bytes per column; Parquet's default reads gigabytes ahead
 LEAST_READ_AHEAD: Final = 1 << 14
-HEAD: Final = 1 << 20  # bytes in which the delimiter and the names are found
+HEAD: Final = 1 << 20  # bytes in which the delimiter and the names are found, unless there are very many names
+MOST_HEAD: Final = 1 << 26
 READS_PER_BLOCK: Final = 8  # a read must be smaller than a block, as rows may be wider than those before
 FIRST_ROWS: Final = 100  # whose width is measured: Parquet's metadata counts only the codes of dictionaries
 ARROW_MAGIC: Final = 8  # bytes before the messages of an Arrow file, which are those of an Arrow stream
@@ -116,20 +117,29 @@ class _CsvFile(TableFile):
     def _head(self) -> tuple[list[str], str, int, bool]:
         """Return the names, the delimiter, the number of blank lines before the names, and whether any row follows."""
         with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
-            head = bytes(self._unpacked(raw).read(HEAD))
-            try:  # incrementally, because the last character may be cut
-                text = codecs.getincrementaldecoder(self.encoding or "utf-8")().decode(head).removeprefix(BOM)
-            except UnicodeError:
-                raise wrong_encoding(self.path, self.encoding) from None
-            refuse_zero_bytes(self.path, text)
-            written = text.lstrip("\r\n")
-            if not written.strip():
-                raise InputError(f"{self.path} must name its columns in its first line, got an empty file.")
-            blank = len(text[: len(text) - len(written)].splitlines())
-            separator = delimiter(written if len(head) < HEAD else written.rpartition("\n")[0] or written)
-            lines = StringIO(written, newline="")
-            names = checked_names(next(csv.reader(lines, delimiter=separator)), str(self.path))
-            return names, separator, blank, bool(written[lines.tell() :].strip("\r\n"))
+            source, head, wanted = self._unpacked(raw), b"", HEAD
+            while True:
+                head += bytes(source.read(wanted - len(head)))
+                found = self._parsed(head, ended=len(head) < wanted)
+                if found[-1] or len(head) < wanted or wanted >= MOST_HEAD:
+                    return found
+                wanted *= 4  # the names may be longer than what was read
+
+    def _parsed(self, head: bytes, *, ended: bool) -> tuple[list[str], str, int, bool]:
+        """Do the same for the first bytes of a file, or all of them."""
+        try:  # incrementally, because the last character may be cut
+            text = codecs.getincrementaldecoder(self.encoding or "utf-8")().decode(head).removeprefix(BOM)
+        except UnicodeError:
+            raise wrong_encoding(self.path, self.encoding) from None
+        refuse_zero_bytes(self.path, text)
+        written = text.lstrip("\r\n")
+        if not written.strip():
+            raise InputError(f"{self.path} must name its columns in its first line, got an empty file.")
+        blank = len(text[: len(text) - len(written)].splitlines())
+        separator = delimiter(written if ended else written.rpartition("\n")[0] or written)
+        lines = StringIO(written, newline="")
+        names = checked_names(next(csv.reader(lines, delimiter=separator)), str(self.path))
+        return names, separator, blank, bool(written[lines.tell() :].strip("\r\n"))
 
 
 class _ParquetFile(TableFile):

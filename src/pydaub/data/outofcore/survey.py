@@ -22,7 +22,7 @@ from pydaub.data.target import encoded, labels_from_json, labels_to_json, whole_
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pandas as pd
 
@@ -35,6 +35,7 @@ SAMPLE_SHARE: Final = 0.1  # of the memory
 MOST_LABELS: Final = 100_000  # distinct values of a target that are counted; with more it is not a class
 TYPES: Final = (pa.int64(), pa.float64(), pa.bool_(), pa.timestamp("us"))  # of text columns: the first that fits
 NEARLY_GAPLESS: Final = 0.98
+SHOWN: Final = 1000  # columns after which progress is shown
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,13 @@ def survey(blocks: Blocks, wanted: Wanted, memory: int, progress: Callable[[str,
     names, target, kinds = blocks.names, wanted.target, wanted.kinds or {}
     check_roles([("target", target)], names, blocks.paths[0].name)
     check_kinds(kinds, [name for name in names if name != target])
+    progress("survey", 0.0)
     found = _Found(blocks, wanted, memory)
-    total = max(blocks.bytes, 1)
+    total, before = max(blocks.bytes, 1), 0
     for block, read in blocks.read():
-        found.take(block)
+        for share in found.take(block):
+            progress("survey", (before + share * (read - before)) / total)
+        before = read
         progress("survey", read / total)
         pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
     if not found.rows:
@@ -114,9 +118,12 @@ class _Found:
         self.keys = np.array([])
         self.most = SAMPLE
 
-    def take(self, block: pa.Table) -> None:
+    def take(self, block: pa.Table) -> Iterator[float]:
+        """Look at a block; yield now and then the share of it that is done, because there may be very many columns."""
         self.rows += block.num_rows
-        for name, column in zip(block.column_names, block.columns, strict=True):
+        for place, (name, column) in enumerate(zip(block.column_names, block.columns, strict=True)):
+            if place % SHOWN == SHOWN - 1:
+                yield place / block.num_columns
             nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
             self.missing[name] += column.null_count + (nan or 0)
             if self.text:
