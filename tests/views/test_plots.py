@@ -74,7 +74,7 @@ def test_figures_stay_readable_and_say_what_they_leave_out(count: int) -> None:
         width, height = (DPI * inches for inches in figure.get_size_inches())
         assert 600 < width < 1600
         assert 150 < height < 2400
-    assert f"Rows that each of {count} learners got, and its last accuracy" in texts(found["figure2"])
+    assert f"Rows for {count} learners, with the last accuracy of each" in texts(found["figure2"])
     shown = sum(axes.axison for axes in found["curves"].axes)
     title = f"Learning curves of {count} learners"
     if count == 600:
@@ -117,6 +117,7 @@ def test_a_learner_with_one_point_can_be_seen_with_its_training_score() -> None:
         "on validation rows": ".",
     }
     assert {"a\n0.5000 with 10 rows, next"} < {*texts(figure)}
+    assert "Best so far with 10 of 80 rows: a; the only learner" in texts(figures(account)["figure1"])
 
 
 def axes() -> Axes:

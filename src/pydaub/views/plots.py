@@ -87,7 +87,7 @@ def curves_of_leaders(
         labels.append(counted(len(rest), "other") + (f", {below:,} below this scale" if below else ""))
     axes.set_xlabel("training rows (logarithmic)")
     axes.set_ylabel(f"validation {_called(scores)}")
-    first = "no other was ahead with as many rows"
+    first = "no other was ahead with as many rows" if len(curves) > 1 else "the only learner"
     if ahead:
         first = f"{counted(len(ahead), 'other')} {'was' if len(ahead) == 1 else 'were'} ahead of it with fewer rows"
     axes.set_title(_literal(f"{title}; {first}"), fontsize=10, loc="left")
@@ -181,7 +181,7 @@ def figures(account: Account) -> dict[str, Figure]:
         allocated.subplots(),
         {name: one["rows"] for name, one in told.items()},
         {name: _note(one) for name, one in told.items()},
-        f"Rows that each of {counted(len(told), 'learner')} got, and its last {account.scores.name}",
+        f"Rows for {counted(len(told), 'learner')}, with the last {account.scores.name} of each",
         selected=leader,
         failed={name for name, one in told.items() if one["standing"] == "failed"},
     )
