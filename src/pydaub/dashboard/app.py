@@ -245,7 +245,7 @@ class Dashboard:
         return JSONResponse(await run_in_threadpool(self._about))
 
     def _about(self) -> dict[str, Any]:
-        from pydaub.runs.saving import PICKLE, SAFE  # noqa: PLC0415  # imports skops, which takes most of a second
+        from pydaub.runs.saving import PICKLE, SAFE  # noqa: PLC0415  # imports numpy
 
         if self.following.account is None:
             self.following.look()
