@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help ready demo test test-slow test-lowest coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
+.PHONY: help ready demo test test-slow fuzz test-lowest coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,6 +34,12 @@ test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, K
 	  for each in $$beside; do wait $$each || status=1; done; \
 	  for kind in $(BESIDE); do cat build/$$kind.log; done; exit $$status; \
 	fi
+
+# Each pass draws other cases. It stops at the first that fails, and prints how to see it again.
+MINUTES ?= 10
+fuzz: ready  ## odd files, options, folders and arguments, for MINUTES=10 or longer
+	@end=$$(($$(date +%s) + 60 * $(MINUTES))); \
+	while [ $$(date +%s) -lt $$end ]; do $(BIN)/pytest -q --slow random --hypothesis-profile long -n auto tests/fuzz $(PYTEST_ARGS) || exit 1; done
 
 # Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out. Polars is
 # one that the lowest scikit-learn knows: Polars 2 needs scikit-learn 1.9.

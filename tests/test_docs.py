@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 from cli.commands import call, numbers, written
-from pydaub.cli import app
+from pydaub.cli import everything
 from pydaub.data.schema import Column, Schema
 from pydaub.learners import recipes
 from pydaub.learners.weka.table import WEKA
@@ -114,7 +114,7 @@ def test_links_lead_somewhere() -> None:
 @pytest.mark.parametrize(("command", "least"), [("run", 25), ("resume", 6), ("compare", 15), ("replay", 10)])
 def test_the_guide_names_every_option(command: str, least: int) -> None:
     guide = (ROOT / "docs/guide.md").read_text()
-    commands: Any = get_command(app)
+    commands: Any = get_command(everything())
     options = {name for parameter in commands.commands[command].params for name in parameter.opts}
     options = {name for name in options if name.startswith("--")} - {"--help"}
     assert len(options) >= least

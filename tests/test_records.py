@@ -93,6 +93,12 @@ def test_further_figures_are_plain_and_finite() -> None:
     assert measurement != Measurement(0.5, 0.5, 1.0)
 
 
+@pytest.mark.parametrize("parts", [None, 5, "abc", {0.5}])
+def test_parts_are_scores_in_an_order(parts: Any) -> None:
+    with pytest.raises(InputError, match="`parts` must be a tuple of scores, got"):
+        Measurement(1.0, 0.5, 0.1, parts=parts)
+
+
 @pytest.mark.parametrize("metrics", [5, "auc", [("auc", 0.5)], None])
 def test_metrics_are_figures_by_name(metrics: Any) -> None:
     with pytest.raises(InputError, match="`metrics` must be figures by name, got"):

@@ -1,7 +1,7 @@
 """pydaub: find the learner that will be best on all your data, without training all of them on all of it.
 
-Importing this needs the standard library alone and changes nothing global; `DaubSearch` and `WekaClassifier`, which
-need scikit-learn, are imported when they are first used.
+Importing this needs the standard library alone and changes nothing global. Names are imported when they are first used:
+`DaubSearch` and `WekaClassifier` need scikit-learn, and a command that is interrupted at once ends without a traceback.
 """
 
 from __future__ import annotations
@@ -9,63 +9,62 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pydaub.algorithm.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
-from pydaub.algorithm.curve import Curve
-from pydaub.algorithm.schedule import PAPER_SIZES, Schedule
-from pydaub.algorithm.strategies import (
-    STRATEGIES,
-    Daub,
-    Elimination,
-    Frugal,
-    Full,
-    Halving,
-    Steerable,
-    Strategy,
-    Subset,
-)
-from pydaub.engines import Engine, SerialEngine, Table, TableEngine
-from pydaub.errors import (
-    AllLearnersFailed,
-    ClusterLost,
-    FitFailed,
-    FolderTrouble,
-    InputError,
-    JournalDamaged,
-    JournalError,
-    JournalLocked,
-    JournalMismatch,
-    NothingMeasured,
-    ProtocolError,
-    PydaubError,
-    RefusedAllocation,
-    SavedLearnerError,
-)
-from pydaub.records import (
-    Allocation,
-    Asked,
-    Combined,
-    Drawn,
-    Evaluated,
-    Failure,
-    Limited,
-    Measurement,
-    Outcome,
-    Postponed,
-    Resumed,
-    Scores,
-    Selected,
-    Started,
-    Steered,
-    Stopped,
-    Submitted,
-)
-from pydaub.runs.account import Account
-from pydaub.runs.journal import Journal
-from pydaub.runs.loop import run
-from pydaub.runs.result import Result, Step
-
 if TYPE_CHECKING:
+    from pydaub.algorithm.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
+    from pydaub.algorithm.curve import Curve
+    from pydaub.algorithm.schedule import PAPER_SIZES, Schedule
+    from pydaub.algorithm.strategies import (
+        STRATEGIES,
+        Daub,
+        Elimination,
+        Frugal,
+        Full,
+        Halving,
+        Steerable,
+        Strategy,
+        Subset,
+    )
+    from pydaub.engines import Engine, SerialEngine, Table, TableEngine
+    from pydaub.errors import (
+        AllLearnersFailed,
+        ClusterLost,
+        FitFailed,
+        FolderTrouble,
+        InputError,
+        JournalDamaged,
+        JournalError,
+        JournalLocked,
+        JournalMismatch,
+        NothingMeasured,
+        ProtocolError,
+        PydaubError,
+        RefusedAllocation,
+        SavedLearnerError,
+    )
     from pydaub.learners.weka.classifier import WekaClassifier
+    from pydaub.records import (
+        Allocation,
+        Asked,
+        Combined,
+        Drawn,
+        Evaluated,
+        Failure,
+        Limited,
+        Measurement,
+        Outcome,
+        Postponed,
+        Resumed,
+        Scores,
+        Selected,
+        Started,
+        Steered,
+        Stopped,
+        Submitted,
+    )
+    from pydaub.runs.account import Account
+    from pydaub.runs.journal import Journal
+    from pydaub.runs.loop import run
+    from pydaub.runs.result import Result, Step
     from pydaub.search import DaubSearch
 
 __version__ = "0.1.0.dev0"
@@ -132,11 +131,33 @@ __all__ = [
 ]
 
 
-# What is heavy is imported when it is asked for.
-_LATER = {"DaubSearch": "pydaub.search", "WekaClassifier": "pydaub.learners.weka.classifier"}
+# Where the names above are, those that import scikit-learn last.
+_MODULES = (
+    "errors",
+    "records",
+    "algorithm.bounds",
+    "algorithm.curve",
+    "algorithm.schedule",
+    "algorithm.strategies",
+    "engines",
+    "runs.journal",
+    "runs.account",
+    "runs.result",
+    "runs.loop",
+    "search",
+    "learners.weka.classifier",
+)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever is asked for
-    if name not in _LATER:
-        raise AttributeError(f"module 'pydaub' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    """Import a name when it is first used."""
+    if name in __all__:
+        for module in (import_module(f"pydaub.{place}") for place in _MODULES):
+            if hasattr(module, name):
+                globals()[name] = getattr(module, name)
+                return globals()[name]
+    raise AttributeError(f"module 'pydaub' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -90,8 +90,10 @@ class Measurement:
     scoring: float | None = None
     scored: int | None = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # noqa: C901  # every field is checked
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
+        if not isinstance(self.parts, tuple | list):
+            raise InputError(f"`parts` must be a tuple of scores, got {self.parts!r}.")
         if self.parts:
             object.__setattr__(self, "parts", tuple(number(part, "parts") for part in self.parts))
         if not isinstance(self.metrics, Mapping):

@@ -108,3 +108,9 @@ def test_what_is_declared_holds_where_little_is_measured() -> None:
 def test_where_fitting_and_scoring_are_not_told_apart_their_sum_is_extended() -> None:
     known = [(100, Measurement(1.0, 0.5, 1.0)), (200, Measurement(1.0, 0.5, 4.0))]
     assert seconds_ahead(known, 400) == pytest.approx(16.0) == pytest.approx(extended([(100, 1.0), (200, 4.0)], 400))
+
+
+@pytest.mark.parametrize(("sizes", "measurements"), [(None, ()), ((), None), (5, 5), ((1,), (0.5,)), ("1", "2")])
+def test_what_is_no_curve_is_refused(sizes: Any, measurements: Any) -> None:
+    with pytest.raises(InputError, match="`measurements` must be "):
+        Curve("tree", sizes, measurements)

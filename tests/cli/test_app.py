@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from cli.commands import PATIENCE, call
 from pydaub import __version__
+from pydaub.cli import everything
 
 COMMANDS = ("run", "resume", "show", "predict", "compare", "learners", "demo", "replay", "recorded")
 
@@ -81,6 +83,41 @@ def test_the_installed_command() -> None:
 
 
 def test_asking_for_help_imports_no_heavy_library() -> None:
-    code = "import sys, pydaub.cli; print({'sklearn', 'pandas', 'numpy', 'pyarrow', 'scipy'} & set(sys.modules))"
+    heavy = {"sklearn", "pandas", "numpy", "pyarrow", "scipy"}
+    code = f"import sys, pydaub.cli; pydaub.cli.everything(); print({heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("module", ["pydaub.errors", "typer", "rich.console", "pydaub.cli.session", "sklearn"])
+def test_ctrl_c_while_the_command_imports_prints_no_traceback(module: str) -> None:
+    code = f"""
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from pydaub.cli import main
+main(["run", "parity:100", "--out", "nowhere", "--jobs", "1"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, "", "")
+    assert not Path("nowhere").exists()
+
+
+@pytest.mark.parametrize(("error", "reason"), [(EOFError, "ends too early"), (MemoryError, "not enough memory")])
+def test_a_command_never_ends_without_a_reason(error: type[Exception], reason: str) -> None:
+    """Typer itself would print "Aborted!" alone."""
+
+    def faulty() -> None:
+        raise error("of a file")
+
+    everything().command("faulty", hidden=True)(faulty)
+    done = call("faulty")
+    everything().registered_commands.pop()
+    assert (done.code, done.out) == (1, "")
+    assert reason in done.err
+    assert done.err.count("\n") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import pickle
 import re
 import shutil
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from cli.commands import CHEAP, Finished, call, numbers, refused, sequence, written
+from cli.commands import CHEAP, PATIENCE, Finished, call, numbers, refused, sequence, started, written
+from pydaub.views.summary import CONTROLS
 
 NUMBERS = numbers(40, seed=5)
 PLAIN = re.compile(rb',"crc":"[0-9a-f]{8}"\}')  # a line's checksum, which older journals lack
@@ -127,8 +129,8 @@ def test_a_journal_that_is_not_there_yet(copied: Path) -> None:
     (copied / "journal.jsonl").unlink()
     assert f"does not exist yet. `pydaub resume {copied}` starts the run." in refused("show", copied)
     (copied / "journal.jsonl").mkdir()
-    assert "must be a regular file" in refused("show", copied)
-    assert "must be a regular file" in refused("resume", copied)
+    assert "journal.jsonl must be a file, got a folder" in refused("show", copied)
+    assert "journal.jsonl must be a file, got a folder" in refused("resume", copied)
 
 
 def test_a_result_that_was_torn(finished: Finished, copied: Path) -> None:
@@ -169,7 +171,7 @@ def test_predictions(finished: Finished, tmp_path: Path) -> None:
     [
         ("a,b,c\n1,2,3\n", "The data must have the columns 'd', got 'a', 'b', 'c'."),
         ("a,b,c,d\n1,2,hello,3\n", "Column 'c' must hold numbers, got 'hello'. Correct it."),
-        ("a,b,c,d\n1,2,inf,3\n", "Features must be finite, got infinite values in c (1)."),
+        ("a,b,c,d\n1,2,inf,3\n", "Features must be finite, got infinite values in 'c' (1)."),
         ("a,b,c,d\n1,2,,3\n", "The learner cannot predict these rows: "),
         ("a,b,c,d\n", "must hold rows, got 4 columns and 0 rows."),
         ("a,a,b,c,d\n1,2,3,4,5\n", "must not name two columns alike, got 'a' more than once."),
@@ -244,3 +246,51 @@ def test_learners_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "boom.py, line 3 must run without an error, got ValueError: boom." in refused("learners", "boom.py")
     Path("torn.py").write_text("learners = [\n")
     assert "torn.py, line 1 must run without an error, got SyntaxError" in refused("learners", "torn.py")
+
+
+def test_predictions_are_written_as_a_whole_and_through_links(finished: Finished, tmp_path: Path) -> None:
+    real, link, pipe = tmp_path / "real.csv", tmp_path / "link.csv", tmp_path / "pipe.csv"
+    link.symlink_to(real)
+    expected = call("predict", finished.folder, finished.data).out
+    assert call("predict", finished.folder, finished.data, "--out", link).code == 0
+    assert link.is_symlink()
+    assert real.read_text() == expected
+    os.mkfifo(pipe)
+    with started("predict", finished.folder, finished.data, "--out", pipe) as process:
+        assert pipe.read_text() == expected
+        assert process.wait(PATIENCE) == 0
+    assert pipe.is_fifo()
+    assert "Cannot write " in refused("predict", finished.folder, finished.data, "--out", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "pipe.csv", "real.csv"]
+
+
+@pytest.mark.parametrize(("label", "told"), [("=1+1", "'=1+1'"), ("@x", "'@x'"), ("-1.5", ""), ("+7", ""), ("a=1", "")])
+def test_labels_that_spreadsheets_calculate_are_written_as_they_are(label: str, told: str, tmp_path: Path) -> None:
+    rows = numbers(60)
+    data = written(rows.assign(label=rows["label"].replace({"yes": label, "no": "other"})), tmp_path / "x.csv")
+    run = tmp_path / "run"
+    done = call("run", data, "--target", "label", "--learners", "tree", "--jobs", 1, "--quiet", "--out", run)
+    assert done.code == 0, done.err
+    predicted = call("predict", run, data)
+    assert {*predicted.out.split("\n")} == {"prediction", label, "other", ""}
+    assert (f"The label {told} would be a formula in a spreadsheet" in predicted.err) == bool(told)
+
+
+def test_a_run_without_its_schema_gets_it_again(copied: Path, finished: Finished) -> None:
+    (copied / "schema.json").unlink()
+    assert "schema.json is damaged: No such file" in refused("predict", copied, finished.data)
+    assert call("resume", copied, "--quiet").code == 0
+    assert call("predict", copied, finished.data).code == 0
+
+
+@pytest.mark.parametrize("name", [os.fsencode("größe"), b"bad\xff\xfe", "\u202e\x1b[31m".encode()])
+def test_a_folder_of_any_name_works(name: bytes, finished: Finished, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(name)
+    done = call("run", finished.data, "--target", "label", "--learners", "tree", "--jobs", 1, "--out", folder)
+    assert done.code == 0, done.err
+    for command in ("show", "resume", "report", "plot"):
+        done = call(command, folder, *(["--formats", "svg"] if command == "plot" else []))
+        assert (done.code, "Traceback" in done.err) == (0, False), done.err
+    assert not CONTROLS.search((folder / "plots" / "curves.svg").read_text().replace("\n", ""))
+    assert call("predict", folder, finished.data).code == 0
+    assert "\x1b" not in call("show", folder).out

@@ -437,10 +437,13 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--drop", "label"), "`drop` must not be the column of `target`"),
         (("--drop", "a,b,c,d"), "must have a column to learn from, got none."),
         (("--task", "regression"), "must be numbers for a regression, got "),
-        (("--encoding", "klingon"), "`encoding` must be one that Python knows, such as latin-1, got 'klingon'."),
+        (
+            ("--encoding", "klingon"),
+            "`encoding` must be one of text that Python knows, such as latin-1, got 'klingon'.",
+        ),
         (("--seed", "-1"), "`seed` must not be negative, got -1."),
         (("--target", "lable"), "`target` must be a column of numbers.csv, got 'lable'. Did you mean 'label'?"),
-        (("--out", "used"), "used must be a new or empty folder, got one with files. `pydaub resume` continues"),
+        (("--out", "used"), "used must be a new or empty folder, got one with 'thesis.tex'. Name another one."),
         (("--out", "numbers.csv"), "Cannot write to the folder numbers.csv: File exists."),
         (("--out", "/proc/run"), "Cannot write to the folder /proc/run: "),
     ],
@@ -465,7 +468,7 @@ def test_options_that_make_no_sense(
         ("x.csv", b"a,a,label\n1,2,x\n", "must not name two columns alike, got 'a' more than once. Rename them."),
         ("x.csv", b"", "must hold rows, got an empty file."),
         ("x.csv", b"a,label\n", "must hold rows, got 2 columns and 0 rows."),
-        ("x.csv", b"a,label\n" + b"inf,x\n2.5,y\n" * 20, "infinite values in a (20). Replace or remove them."),
+        ("x.csv", b"a,label\n" + b"inf,x\n2.5,y\n" * 20, "infinite values in 'a' (20). Replace or remove them."),
         ("x.csv", b"a,label\n" + b"".join(b"%d.5,n%d\n" % (i, i) for i in range(50)), "it looks like an identifier"),
         ("x.csv", b"a,label\n" + b"1.5,\n2.5,\n" * 10, "must have values, got 20 rows without one."),
         ("x.csv", "größe,label\n1,x\n".encode("latin-1"), "got something else at byte 2. Name its encoding"),
@@ -514,6 +517,7 @@ def test_resuming_with_options_that_make_no_sense(finished: Finished, options: t
 def test_resuming_what_was_changed(finished: Finished, tmp_path: Path) -> None:
     folder = shutil.copytree(finished.folder, tmp_path / "copied")
     about = json.loads((folder / "run.json").read_text())
+    del about["crc"]  # as its message says
     for changed, named in (({"seed": 3}, "seed"), ({"learners": "tree,knn-5"}, "definitions, learners")):
         (folder / "run.json").write_text(json.dumps({**about, "request": {**about["request"], **changed}}))
         assert f"must be of the same run, got one with other settings: {named}." in refused("resume", folder)

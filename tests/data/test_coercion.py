@@ -111,10 +111,14 @@ def test_columns_that_were_not_described() -> None:
     [
         (MIXED, given().drop(columns="c"), "The data must have the columns 'c', got 'd', 'b', 'n'"),
         (MIXED, given(n=["1", "two", None]), "Column 'n' must hold numbers, got 'two'"),
-        (MIXED, given(n=[1, np.inf, np.inf]), r"Features must be finite, got infinite values in n \(2\)"),
+        (MIXED, given(n=[1, np.inf, np.inf]), r"Features must be finite, got infinite values in 'n' \(2\)"),
         (MIXED, given(b=["yes", "no", "perhaps"]), "Column 'b' must hold yes and no, or true and false, got 'perhaps'"),
-        (MIXED, given(d=["2020-01-01", "soon", None]), "Column 'd' must hold ISO dates such as 2016-02-12, got"),
-        (MIXED, given(d=[1, 2, 3]), "Column 'd' must hold ISO dates such as 2016-02-12, got"),
+        (
+            MIXED,
+            given(d=["2020-01-01", "soon", None]),
+            "Column 'd' must hold ISO dates such as 2016-02-12, got 'soon'.$",
+        ),
+        (MIXED, given(d=[1, 2, 3]), "Column 'd' must hold ISO dates such as 2016-02-12, got 1.$"),
         (MATRIX, [[1, 2, 3]], r"The data must have 2 columns, got an array of shape \(1, 3\)"),
         (MATRIX, [1, 2], r"The data must have 2 columns, got an array of shape \(2,\)"),
         (MATRIX, [[1], [2, 3]], "The data must be a table, got"),

@@ -129,6 +129,16 @@ def test_a_validation_file_is_read_like_the_training_file(path: Path, tmp_path: 
             load(path, "label", validation=written(other.drop(columns=absent), tmp_path / f"w{path.suffix}"))
 
 
+def test_the_training_rows_must_not_validate(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / f"link{path.suffix}"
+    link.symlink_to(path)
+    for same in (path, path.parent / "." / path.name, link):
+        with pytest.raises(InputError, match="`validation` must be other rows than those to train on, got"):
+            load(path, "label", validation=same)
+    with pytest.raises(InputError, match="`validation` must be other rows than those to train on, got parity:100"):
+        load("parity:100", None, validation="parity:100")
+
+
 def test_text_labels_stay_text_in_a_validation_file_of_numbers(tmp_path: Path) -> None:
     train = written(pd.DataFrame({"a": [1, 2, 4, 3] * 5, "y": ["1", "2", "x", "2"] * 5}), tmp_path / "t.csv")
     valid = written(pd.DataFrame({"a": [1, 2], "y": ["1", "2"]}), tmp_path / "v.csv")
@@ -188,13 +198,29 @@ def test_ten_rows_are_enough(tmp_path: Path) -> None:
         ("label", {"time": "story"}, "`time` must be numbers or ISO dates such as 2016-02-12"),
         ("label", {"time": "day", "group": "family"}, "divided by groups or by time, got both"),
         ("label", {"group": "label"}, "`group` must not be the column of `target`, got 'label' for both"),
+        ("label", {"validation": "", "split": Split()}, "`validation` must be the path of a file"),
+        *(
+            ("label", {"validation": "v.csv", **option}, f"`{name}` must go without `validation`, which divides the")
+            for name, option in (
+                ("group", {"group": "family"}),
+                ("time", {"time": "day"}),
+                ("validation_fraction", {"split": Split(0.2)}),
+            )
+        ),
+        ("label", {"split": Split(1e-300)}, "`validation_fraction` must leave a row to validate on, got 1e-300 of 60"),
+        ("label", {"split": Split(0.999)}, "`validation_fraction` must leave a row to train on, got 0.999 of 60"),
+        ("label", {"split": Split(1e-300), "time": "day"}, "`validation_fraction` must leave a row to validate on"),
         ("label", {"drop": ["zzz"]}, "`drop` must be a column of x.*, got 'zzz'"),
         ("label", {"drop": "id"}, "`drop` must be a list of column names, got 'id'"),
+        ("label", {"drop": None}, "`drop` must be a list of column names, got None"),
+        ("label", {"kinds": 5}, "`kinds` must be kinds by the names of columns, or None, got 5"),
+        ("label", {"split": None}, "`split` must be a Split, got None"),
+        ("label", {"validation": 5}, "`validation` must be the path of a file, or None, got 5"),
         ("label", {"kinds": {"label": "numeric"}}, "`kinds` must name columns of the data, got 'label'"),
         (
             "label",
             {"drop": [*TABLE.columns[1:7], "family", "price"]},
-            r"must have a column to learn from, got id \(i",
+            r"must have a column to learn from, got 'id' \(i",
         ),
     ],
 )
@@ -203,10 +229,17 @@ def test_nonsense_is_refused(target: str | None, options: dict[str, Any], messag
         load(path, target, **options)
 
 
+def test_a_name_that_is_too_long_for_a_file_is_refused() -> None:
+    with pytest.raises(InputError, match="must be a file that can be read, got File name too long"):
+        load("x" * 300, None)
+
+
 def test_infinite_values_are_refused(tmp_path: Path) -> None:
     table = TABLE.assign(height=[np.inf, -np.inf, *[1.0, 2.0] * 29], price=[1.0, np.inf, *[2.0] * 58])
     for columns in (["height", "price", "label"], ["height", "price", "town", "label"]):
-        with pytest.raises(InputError, match=r"infinite values in height \(2\), price \(1\). Replace or remove them"):
+        with pytest.raises(
+            InputError, match=r"infinite values in 'height' \(2\), 'price' \(1\). Replace or remove them"
+        ):
             load(written(table[columns], tmp_path / "x.csv"), "label")
 
 

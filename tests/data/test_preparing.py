@@ -136,8 +136,8 @@ WEIGHTS = np.ones(ROWS)
     [
         ((WITH_INF, LABELS), {}, r"Features must be finite, got infinite values in x2 \(1\)"),
         ((WITH_INF.astype(np.float32), LABELS), {}, r"infinite values in x2 \(1\)"),
-        ((pd.DataFrame(WITH_INF, columns=list("abcd")), LABELS), {}, r"infinite values in c \(1\)"),
-        ((pl.DataFrame(WITH_INF, schema=list("abcd")), LABELS), {}, r"infinite values in c \(1\)"),
+        ((pd.DataFrame(WITH_INF, columns=list("abcd")), LABELS), {}, r"infinite values in 'c' \(1\)"),
+        ((pl.DataFrame(WITH_INF, schema=list("abcd")), LABELS), {}, r"infinite values in 'c' \(1\)"),
         ((sparse.csr_matrix(np.where(np.isinf(WITH_INF), -np.inf, 0)), LABELS), {}, r"infinite values in x2 \(1\)"),
         ((NUMBERS[:, 0], LABELS), {}, "`X` must have rows and columns, got an array of 1 dimensions. Reshape it"),
         ((NUMBERS[:, :0], LABELS), {}, "`X` must have rows and columns, got 60 rows and 0 columns"),

@@ -101,7 +101,7 @@ def test_the_fraction_decides_how_many_rows_are_latest() -> None:
     assert (train.tolist(), valid.tolist()) == ([3, 4, 5, 6, 7, 8, 9], [0, 1, 2])
 
 
-@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan"), "0.3", None, True])
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan"), "0.3", None, True, 10**400])
 def test_a_fraction_is_between_0_and_1(fraction: float) -> None:
     with pytest.raises(InputError, match="`validation_fraction` must be between 0 and 1, got"):
         Split(fraction)

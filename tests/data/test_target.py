@@ -74,6 +74,8 @@ def test_numbers_stay_numbers_in_a_regression() -> None:
         (["1", "2"] * 5, "regression", "`y` must be numbers for a regression, got '1'"),
         (pd.Categorical(["a", "b"] * 5), "regression", "`y` must be numbers for a regression, got 'a'"),
         (pd.date_range("2020-01-01", periods=5), "regression", "`y` must be numbers for a regression"),
+        ([3.5] * 9, None, "`y` must have different values, got only 3.5. Name another target"),
+        ([2] * 9, "regression", "`y` must have different values, got only 2.0"),
         ([1.5, np.inf, -np.inf], None, "`y` must be finite, got 2 infinite values"),
         ([1.0, np.inf] * 5, "classification", "`y` must be finite, got infinite labels"),
         ([1, "a"] * 5, None, "`y` must be labels of one type: text, numbers, bools or dates, got int and str"),

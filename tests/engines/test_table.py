@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,10 @@ def test_an_allocation_that_was_not_recorded_is_refused_without_effect() -> None
 def test_workers_must_be_at_least_one(workers: Any) -> None:
     with pytest.raises(InputError, match=r"`workers` must be"):
         TableEngine(table_of({"a": 1.0}), workers)
+
+
+def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path / "pipe.csv", Path("/dev/zero")):
+        with pytest.raises(InputError, match="must be a readable file, got a pipe or a device"):
+            Table.read(path)

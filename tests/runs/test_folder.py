@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import multiprocessing
 import os
 import shutil
@@ -136,9 +137,13 @@ def test_the_result_is_written_for_other_programs(made: RunFolder) -> None:
 def test_a_folder_with_files_is_left_alone(tmp_path: Path, made: RunFolder) -> None:
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "thesis.tex").write_text("precious")
-    for path in (made.path, tmp_path / "used"):
+    found = {
+        made.path: r"that of a run. `pydaub resume .*` continues it",
+        tmp_path / "used": "one with 'thesis.tex'. Name",
+    }
+    for path, got in found.items():
         for refuse in (check_unused, lambda path: RunFolder.create(path, made.request, made.schema())):
-            with pytest.raises(InputError, match="must be a new or empty folder, got one with files"):
+            with pytest.raises(InputError, match=f"must be a new or empty folder, got {got}"):
                 refuse(path)
     assert [path.name for path in (tmp_path / "used").iterdir()] == ["thesis.tex"]
     (tmp_path / "empty").mkdir()
@@ -161,7 +166,8 @@ def test_what_is_no_run(tmp_path: Path, made: RunFolder, place: str) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"{", b"[]", b"5", b"{}", b"\xff\xfe", b'{"request": 5}', b'{"request": {}}', b'{"request": {"data": 5}}',
+        b"", b"{", b"[]", b"5", b"{}", b"[" * 100_000, b"9" * 5000, b"NaN", b'{"request": {"data": NaN}}',
+        b"\xff\xfe", b'{"request": 5}', b'{"request": {}}', b'{"request": {"data": 5}}',
         *(
             json.dumps({"request": {"data": "x.csv", name: value}}).encode()
             for name, value in [
@@ -185,7 +191,9 @@ def test_what_a_later_version_asks_is_passed_over(made: RunFolder) -> None:
     assert RunFolder(made.path).request == made.request
 
 
-@pytest.mark.parametrize("content", [None, b"", b"{", b"{}", b"[1]", b"\xff", b'{"columns": [{"nom": 1}]}'])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"{", b"{}", b"[1]", b"\xff", b'{"columns": [{"nom": 1}]}', b"[" * 100_000]
+)
 def test_a_damaged_schema(made: RunFolder, content: bytes | None) -> None:
     if content is None:
         (made.path / "schema.json").unlink()
@@ -193,6 +201,34 @@ def test_a_damaged_schema(made: RunFolder, content: bytes | None) -> None:
         (made.path / "schema.json").write_bytes(content)
     with pytest.raises(InputError, match=r"schema\.json is damaged: "):
         made.schema()
+
+
+@pytest.mark.parametrize("value", [None, True, -1, 1.5, math.nan, 10**400, "x", "x" * 10_000, [], {}, [[]]])
+def test_a_schema_with_other_values_is_damaged(made: RunFolder, value: Any) -> None:
+    path = made.path / "schema.json"
+    whole = json.loads(path.read_text())
+    for name in ("form", "task", "features", "columns", "target"):
+        if (name == "target" and (value is None or isinstance(value, str))) or (name == "columns" and value == []):
+            continue
+        path.write_text(json.dumps({**whole, name: value}))
+        with pytest.raises(InputError, match=r"schema\.json is damaged: .{1,300}$"):
+            made.schema()
+    for name in ("name", "kind", "missing"):
+        if name == "name" and isinstance(value, str):
+            continue
+        if name == "missing" and value == 10**400:
+            continue
+        path.write_text(json.dumps({**whole, "columns": [{**whole["columns"][0], name: value}, *whole["columns"][1:]]}))
+        with pytest.raises(InputError, match=r"schema\.json is damaged: .{1,300}$"):
+            made.schema()
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "schema.json", "result.json"])
+def test_a_pipe_in_the_folder_is_not_waited_for(made: RunFolder, name: str) -> None:
+    (made.path / name).unlink(missing_ok=True)
+    os.mkfifo(made.path / name)
+    with pytest.raises(InputError, match=f"{name} must be a file, got a pipe"):
+        RunFolder(made.path)
 
 
 @pytest.mark.parametrize(
@@ -242,4 +278,4 @@ def _created(request: Request, schema: Schema, path: str | None) -> str:
     try:
         return str(RunFolder.create(Path(path) if path else None, request, schema).path)
     except InputError as error:
-        return "" if "must be a new or empty folder, got one" in str(error) else f"another error: {error}"
+        return "" if "must be a new or empty folder, got " in str(error) else f"another error: {error}"

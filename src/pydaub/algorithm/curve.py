@@ -8,12 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydaub.errors import InputError
-from pydaub.records import whole
+from pydaub.records import Measurement, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pydaub.records import Measurement
 
 SMALLEST_TIME: Final = 0.01  # seconds; shorter times are too noisy to fit an exponent to
 EXPONENTS: Final = (0.5, 3.0)  # limits of the exponent in cost ~ rows ** exponent
@@ -62,6 +60,12 @@ class Curve:
     valid: tuple[float, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.sizes, tuple | list) or not isinstance(self.measurements, tuple | list):
+            raise InputError(
+                f"`sizes` and `measurements` must be tuples, got {self.sizes!r} and {self.measurements!r}."
+            )
+        if not all(isinstance(each, Measurement) for each in self.measurements):
+            raise InputError(f"`measurements` must be Measurements, got {self.measurements!r}.")
         if len(self.sizes) != len(self.measurements):
             lengths = f"{len(self.sizes)} and {len(self.measurements)}"
             raise InputError(f"`sizes` and `measurements` must have the same length, got {lengths}.")

@@ -5,18 +5,47 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from pydaub import __version__
-from pydaub.errors import DISK, AllLearnersFailed, ClusterLost, FitFailed, FolderTrouble, NothingMeasured, PydaubError
+from pydaub.errors import (
+    DISK,
+    AllLearnersFailed,
+    ClusterLost,
+    FitFailed,
+    FolderTrouble,
+    NothingMeasured,
+    PydaubError,
+    one_line,
+)
 from pydaub.views.summary import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+EXIT_FAILED: Final = 1
+EXIT_BAD_INPUT: Final = 2
+EXIT_TERMINATED: Final = 128 + signal.SIGTERM
+LONGEST_NAME: Final = 200  # characters of a file's name in a message
+
+
+class _Commands(TyperGroup):
+    """All commands. Typer itself would print "Aborted!" and no reason where a file ends too early."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own context is not public
+        try:
+            return super().invoke(ctx)
+        except (EOFError, MemoryError) as error:
+            what = "A file ends too early" if isinstance(error, EOFError) else "There is not enough memory"
+            complain(f"{what} ({one_line(error)}).")
+            raise typer.Exit(EXIT_FAILED) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Find the learner that will be best on all your data, without training all of them on all of it.",
     add_completion=False,
     no_args_is_help=True,
@@ -24,12 +53,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-EXIT_FAILED: Final = 1
-EXIT_BAD_INPUT: Final = 2
-EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def run_command(arguments: Sequence[str] | None = None) -> None:
     """Run the command. Bad input ends with exit code 2 and one line on stderr, a run without a winner with 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -42,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         failed |= getattr(error.__context__, "errno", None) in DISK  # which is no bad input
         sys.exit(EXIT_FAILED if failed else EXIT_BAD_INPUT)
     except OSError as error:
-        complain(f"Cannot write the output: {error.strerror}.")
+        what = "write the output" if error.filename is None else f"use {str(error.filename)[:LONGEST_NAME]}"
+        complain(f"Cannot {what}: {error.strerror}.")
         sys.exit(EXIT_FAILED)
 
 

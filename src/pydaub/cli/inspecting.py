@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar
+from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, output
 from pydaub.cli.output import run_as_json
 from pydaub.cli.units import names
 from pydaub.errors import InputError
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_lines, print_run, print_table
+
+FORMULA: Final = re.compile(r"[=+\-@\t\r]")  # what a formula begins with
+NUMBER: Final = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?")
 
 
 @app.command()
@@ -67,7 +71,7 @@ def plot(
     folder: AnyFolder,
     *,
     formats: Annotated[str, typer.Option(help="File formats, separated by commas.")] = "png,svg,pdf",
-    out: Annotated[Path | None, typer.Option(help="Folder for the figures.  [default: RUN/plots]")] = None,
+    out: Annotated[Path | None, output("Folder for the figures.  [default: RUN/plots]")] = None,
 ) -> None:
     """Draw a run: the paper's Figures 1 to 3."""
     from pydaub.runs.folder import RunFolder
@@ -85,7 +89,7 @@ def plot(
 def report(
     folder: AnyFolder,
     *,
-    out: Annotated[Path | None, typer.Option(help="The file.  [default: RUN/report.html]")] = None,
+    out: Annotated[Path | None, output("The file.  [default: RUN/report.html]")] = None,
 ) -> None:
     """Write a run as one HTML file that needs nothing else: to keep, or to mail."""
     from pydaub.dashboard.report import Report
@@ -105,7 +109,7 @@ def predict(
     folder: Folder,
     data: Annotated[str, typer.Argument(help="New rows, in any format that `run` reads; the target is not needed.")],
     *,
-    out: Annotated[Path | None, typer.Option(help="The file to write.  [default: stdout]")] = None,
+    out: Annotated[Path | None, output("The file to write.  [default: stdout]")] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="Load the learner even if loading it may run code from its file.")
@@ -131,11 +135,22 @@ def predict(
     writer.writerows(zip(*columns.values(), strict=True))
     if out is None:
         sys.stdout.write(text.getvalue())
-        return
-    try:
-        write_output(out, text.getvalue().encode(errors="backslashreplace"))
-    except OSError as error:
-        raise InputError(f"Cannot write {out}: {error.strerror}. Choose another `--out`.") from None
+    else:
+        try:
+            write_output(out, text.getvalue().encode(errors="backslashreplace"))
+        except OSError as error:
+            raise InputError(f"Cannot write {out}: {error.strerror}. Choose another `--out`.") from None
+    if formula := _formula(columns["prediction"]):
+        complain(
+            f"The label {formula!r} would be a formula in a spreadsheet. Labels are written as they are: import that"
+            " column as text there."
+        )
+
+
+def _formula(labels: list[Any]) -> str | None:
+    """Return a label that spreadsheets take for a formula, if there is one."""
+    texts = {label for label in labels if isinstance(label, str)}
+    return next((text for text in sorted(texts) if FORMULA.match(text) and not NUMBER.fullmatch(text)), None)
 
 
 @app.command()

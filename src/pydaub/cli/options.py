@@ -28,6 +28,19 @@ ScoreRows = StrEnum("ScoreRows", list(SCORE_ROWS))  # type: ignore[misc]  # as a
 Metrics = StrEnum("Metrics", list(METRICS))  # type: ignore[misc]  # as above
 TaskName = StrEnum("TaskName", ["classification", "regression"])
 
+
+def place(text: str) -> Path:
+    """Return the path of an output. An empty name, as of a variable that is not set, would be the current folder."""
+    if not text:
+        raise typer.BadParameter("must name a file or a folder, got an empty name.")
+    return Path(text)
+
+
+def output(words: str) -> Any:  # noqa: ANN401  # as Typer declares it
+    """Return an option for the path of an output."""
+    return typer.Option(parser=place, metavar="<path>", help=words)
+
+
 Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
 AnyFolder = Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")]
 Strategy = Annotated[StrategyName, typer.Option(help="Which strategy decides who gets data next.")]

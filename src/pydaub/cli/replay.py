@@ -14,7 +14,7 @@ import typer
 from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, parsed_sizes
 from pydaub.algorithm.strategies import STRATEGIES, make_strategy
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, StrategyName, check_jobs, grouped
+from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, StrategyName, check_jobs, grouped, output
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.engines import Table, TableEngine
 from pydaub.errors import AllLearnersFailed, InputError
@@ -43,9 +43,7 @@ def replay(
     sizes: Sizes = None,
     full_size: Annotated[int | None, typer.Option(help="All rows.  [default: the table's largest size]")] = None,
     jobs: Annotated[int, typer.Option(help="Number of virtual workers.")] = 1,
-    journal: Annotated[
-        Path | None, typer.Option(help="Record the run in this file, or continue the run that is in it.")
-    ] = None,
+    journal: Annotated[Path | None, output("Record the run in this file, or continue the run that is in it.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run a strategy on recorded learning curves.

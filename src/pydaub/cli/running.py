@@ -10,7 +10,7 @@ import typer
 
 from pydaub.algorithm.strategies import STRATEGIES
 from pydaub.cli.app import app
-from pydaub.cli.options import Asked, Dashboard, Folder, Options, Quiet, WekaJar, grouped
+from pydaub.cli.options import Asked, Dashboard, Folder, Options, Quiet, WekaJar, grouped, output
 from pydaub.cli.units import names
 from pydaub.errors import InputError
 
@@ -34,7 +34,7 @@ def run(
     *,
     asked: Asked,
     options: Options,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
+    out: Annotated[Path | None, output("Folder of the run.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
 ) -> None:
     """Find the best learner for a file."""
     with options.where(Path()).started_early():
@@ -66,9 +66,7 @@ def demo(
     *,
     full: Annotated[bool, typer.Option("--full", help="The paper's size: 21,500 rows to train.")] = False,
     jobs: Annotated[int, typer.Option(help="Number of workers.")] = 2,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the run.  [default: pydaub-runs/parity-DATE-TIME]")
-    ] = None,
+    out: Annotated[Path | None, output("Folder of the run.  [default: pydaub-runs/parity-DATE-TIME]")] = None,
     dashboard: Dashboard = False,
     quiet: Quiet = False,
 ) -> None:
@@ -93,7 +91,7 @@ def compare(
     ] = ",".join(STRATEGIES),
     asked: Asked,
     options: Options,
-    out: Annotated[Path | None, typer.Option(help="A folder that makes it possible to continue after a kill.")] = None,
+    out: Annotated[Path | None, output("A folder that makes it possible to continue after a kill.")] = None,
 ) -> None:
     """Compare strategies: what each selects, what that costs, and what is lost against training everything.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pydaub.data.names import listed
+from pydaub.data.names import brief, listed
 from pydaub.data.prepared import Part, Prepared
 from pydaub.data.schema import Schema
 from pydaub.data.split import Split, by_fraction, by_groups, by_time, shuffled
@@ -82,6 +82,7 @@ def _divided(
         return np.arange(size), np.arange(0)
     if timed and table.groups is not None:
         raise InputError("Rows must be divided by groups or by time, got both. Leave one out, or give validation rows.")
+    split.check(size)
     if timed:
         return by_time(np.arange(size) if table.time is None else table.time[present], split.fraction)
     if table.groups is not None:
@@ -98,7 +99,7 @@ def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) ->
     if len(target.labels) and len(np.unique(target.numbers[train])) == 1:
         only = target.labels[target.numbers[train[0]]]
         raise InputError(
-            f"The training rows must have at least two classes, got only {only!r}. Divide them differently, "
+            f"The training rows must have at least two classes, got only {brief(only)}. Divide them differently, "
             "or give more rows."
         )
 

@@ -81,7 +81,10 @@ def opened(path: Path) -> dict[str, Any]:
     OSError, ValueError, TypeError
         If the file cannot be read, or does not hold a JSON object.
     """
-    fields = dict(json.loads(path.read_bytes()))
+    try:
+        fields = dict(json.loads(path.read_bytes()))
+    except RecursionError:
+        raise ValueError(f"{path.name} is nested too deeply") from None
     if (seal := fields.pop(SEAL, None)) is not None and seal != _seal(fields):
         raise Damaged(
             f"{path.name} does not match its checksum (if you changed it yourself, remove its field {SEAL!r})"

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pydaub.data.columns import FALSE, TRUE, is_number, parsed_dates
 from pydaub.data.formats import read
-from pydaub.data.names import checked_names, listed
+from pydaub.data.names import brief, checked_names, listed, some
 from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
 from pydaub.data.schema import TEXTS, Column
 from pydaub.errors import InputError
@@ -79,11 +79,10 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
 
 def refuse_infinite(rows: Rows, columns: Sequence[Column] = ()) -> None:
     """Raise if a column holds infinite values. Columns without names are called after their position."""
-    counts = rows.infinite()
-    if counts.any():
-        own = rows.held.column_names if rows.form == "frame" else [f"x{place}" for place in range(rows.features)]
-        names = [column.name for column in columns] or own
-        found = ", ".join(f"{name} ({count})" for name, count in zip(names, counts, strict=True) if count)
+    if counts := rows.infinite():
+        names = [column.name for column in columns] or (rows.held.column_names if rows.form == "frame" else [])
+        called = {place: brief(names[place]) if names else f"x{place}" for place in counts}
+        found = some(f"{called[place]} ({count})" for place, count in counts.items())
         raise InputError(f"Features must be finite, got infinite values in {found}. Replace or remove them.")
 
 
@@ -111,7 +110,7 @@ def _as_numbers(values: pd.Series[Any], name: str, *, narrow: bool) -> pd.Series
         numbers = pd.to_numeric(plain, errors="coerce")
         wrong = plain[numbers.isna() & plain.notna()]
         if len(wrong):
-            raise InputError(f"Column {name!r} must hold numbers, got {wrong.iloc[0]!r}. Correct it.")
+            raise InputError(f"Column {name!r} must hold numbers, got {brief(wrong.iloc[0])}. Correct it.")
         values = numbers
     fits = narrow or np.can_cast(getattr(values.dtype, "numpy_dtype", values.dtype), np.float32)
     dtype = np.float32 if fits else np.float64
@@ -126,7 +125,7 @@ def _as_booleans(values: pd.Series[Any], name: str) -> pd.Series[Any]:
     numbers = texts.map(lambda value: known.get(str(value).strip().lower(), np.nan))
     wrong = texts[numbers.isna() & texts.notna()]
     if len(wrong):
-        raise InputError(f"Column {name!r} must hold yes and no, or true and false, got {wrong.iloc[0]!r}.")
+        raise InputError(f"Column {name!r} must hold yes and no, or true and false, got {brief(wrong.iloc[0])}.")
     return numbers.astype(np.float32)
 
 

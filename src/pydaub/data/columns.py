@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from pydaub.data.names import listed
+from pydaub.data.names import brief, listed, some
 from pydaub.data.schema import KINDS, LEFT_OUT, NUMBERS, Column
 from pydaub.errors import InputError
 
@@ -90,7 +90,7 @@ def form_of(columns: Sequence[Column]) -> Form:
     """Return the form that these columns need."""
     used = [column for column in columns if column.used]
     if not used:
-        found = ", ".join(f"{column.name} ({column.kind})" for column in columns) or "none"
+        found = some(f"{brief(column.name)} ({column.kind})" for column in columns) or "none"
         raise InputError(f"The data must have a column to learn from, got {found}. Name a kind for one of them.")
     return "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
 
@@ -156,7 +156,10 @@ def series(values: Any, name: str) -> pd.Series[Any]:  # noqa: ANN401  # a colum
         if array.ndim != 1:
             raise InputError(f"`{name}` must be one column, got {array.ndim} dimensions and shape {array.shape}.")
         values = array
-    return pd.Series(values).reset_index(drop=True)
+    try:
+        return pd.Series(values).reset_index(drop=True)
+    except UnicodeError as error:
+        raise InputError(f"`{name}` must be text that can be written, got: {error}.") from None
 
 
 def is_polars(values: object) -> bool:
@@ -184,13 +187,24 @@ def parsed_dates(values: pd.Series[Any], wanted: str) -> pd.Series[Any]:
     """Return dates of any type, or ISO text, in microseconds without a time zone; `wanted` begins the error message."""
     try:
         if is_number(values) or pd.api.types.is_bool_dtype(values.dtype):
-            raise ValueError(f"{values.dropna().iloc[0]!r} is a number")  # noqa: TRY301  # reported below
+            raise TypeError  # noqa: TRY301  # reported below: pandas would convert numbers
         dates = values if is_date(values) else pd.to_datetime(values.astype(object), format="ISO8601", utc=True)
         if getattr(dates.dtype, "tz", None) is not None:
             dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
         return dates.astype("datetime64[us]")
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"{wanted} ISO dates such as 2016-02-12, got: {error}.") from None
+    except (ValueError, TypeError, OverflowError):
+        raise InputError(f"{wanted} ISO dates such as 2016-02-12, got {brief(_no_date(values))}.") from None
+
+
+def _no_date(values: pd.Series[Any]) -> object:
+    """Return the first value that is not an ISO date, where one is not."""
+    present = values.dropna().astype(object)
+    for value in present:
+        try:
+            pd.to_datetime([str(value)], format="ISO8601", utc=True).astype("datetime64[us, UTC]")
+        except (ValueError, TypeError, OverflowError):
+            return value
+    return present.iloc[0]
 
 
 def group_codes(values: pd.Series[Any], name: str) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,13 +17,12 @@ from pydaub.data.names import listed
 from pydaub.data.prepared import ABOUT, Prepared
 from pydaub.data.rows import SparseRows
 from pydaub.data.schema import TEXTS
-from pydaub.data.split import DEFAULT_SPLIT
+from pydaub.data.split import DEFAULT_SPLIT, check_split
 from pydaub.data.target import whole_labels
 from pydaub.errors import InputError
+from pydaub.records import VALIDATION_FRACTION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pydaub.data.formats import Source
     from pydaub.data.schema import Kind, Task
     from pydaub.data.split import Split
@@ -77,11 +78,28 @@ def load(  # noqa: PLR0913  # the options of the command line
     >>> load("parity:1000", None).full_size
     700
     """
-    if isinstance(drop, str):
+    check_split(split)
+    if isinstance(drop, str) or not isinstance(drop, Sequence):
         raise InputError(f"`drop` must be a list of column names, got {drop!r}.")
+    if not isinstance(kinds, Mapping | None):
+        raise InputError(f"`kinds` must be kinds by the names of columns, or None, got {kinds!r}.")
     if is_prepared(source):
-        settled = {"validation": validation, "group": group, "time": time, "drop": drop, "kinds": kinds, "task": task}
-        return _opened(Path(source), target, {**settled, "encoding": encoding, "cv": split.none})
+        settled: dict[str, Any] = {
+            "validation": validation,
+            "group": group,
+            "time": time,
+            "drop": drop,
+            "kinds": kinds,
+            "task": task,
+        }
+        settled |= {
+            "encoding": encoding,
+            "cv": split.none,
+            "validation_fraction": split.fraction != VALIDATION_FRACTION,
+        }
+        return _opened(Path(source), target, settled)
+    if validation is not None:
+        _check_validation(source, validation, {"group": group, "time": time}, split)
     single = {"target": target, "group": group, "time": time}
     roles = [(role, name) for role, name in single.items() if name is not None] + [("drop", name) for name in drop]
     forced = [name for name, kind in (kinds or {}).items() if kind in TEXTS]
@@ -99,9 +117,33 @@ def load(  # noqa: PLR0913  # the options of the command line
     return assembled(table, other, about, split=split, task=task, seed=seed)
 
 
+def _check_validation(
+    source: str | Path, validation: str | Path, dividing: Mapping[str, str | None], split: Split
+) -> None:
+    """Refuse to validate on the training rows, and options for a division of rows that is given."""
+    if not isinstance(validation, str | Path) or not str(validation):
+        raise InputError(f"`validation` must be the path of a file, or None, got {validation!r}.")
+    for name, given in {**dividing, "validation_fraction": split.fraction != VALIDATION_FRACTION}.items():
+        if given:
+            raise InputError(f"`{name}` must go without `validation`, which divides the rows already. Leave one out.")
+    if str(source) == str(validation) or _same_file(Path(source), Path(validation)):
+        raise InputError(
+            f"`validation` must be other rows than those to train on, got {validation} for both. Leave it out, and"
+            " some of the rows validate."
+        )
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    with suppress(OSError, ValueError):  # names of data sets; files that do not exist are reported where they are read
+        return one.samefile(other)
+    return False
+
+
 def is_prepared(source: str | Path) -> bool:
     """Whether this is a folder of prepared data, written by `pydaub prepare` or by a run."""
-    return isinstance(source, str | Path) and (Path(source) / ABOUT).is_file()
+    with suppress(OSError):  # such as a name that is too long for a file
+        return isinstance(source, str | Path) and (Path(source) / ABOUT).is_file()
+    return False
 
 
 def _opened(folder: Path, target: str | None, settled: Mapping[str, Any]) -> Prepared:

@@ -24,6 +24,20 @@ def checked_names(names: Iterable[object], where: str) -> list[str]:
 
 def listed(names: Iterable[object], shown: int = 8) -> str:
     """Return the first `shown` names in quotes, and how many more there are."""
-    quoted = [repr(name) for name in names]
-    rest = f" and {len(quoted) - shown} more" if len(quoted) > shown else ""
-    return ", ".join(quoted[:shown]) + rest
+    return some(map(brief, names), shown)
+
+
+def some(items: Iterable[str], shown: int = 8) -> str:
+    """Return the first `shown` items, and how many more there are."""
+    found = list(items)
+    return ", ".join(found[:shown]) + (f" and {len(found) - shown:,} more" if len(found) > shown else "")
+
+
+def brief(value: object, most: int = 80) -> str:
+    """Return a name or a cell for a message, in quotes; a long one is cut.
+
+    >>> brief("x" * 1000, 8)
+    "'xxxxxxx... (1,002 characters)"
+    """
+    quoted = repr(value)
+    return quoted if len(quoted) <= most else f"{quoted[:most]}... ({len(quoted):,} characters)"

@@ -14,7 +14,7 @@ from pydaub.data.columns import given_columns, group_codes, is_polars, series, t
 from pydaub.data.names import checked_names, listed
 from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
 from pydaub.data.schema import Column
-from pydaub.data.split import DEFAULT_SPLIT
+from pydaub.data.split import DEFAULT_SPLIT, check_split
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     >>> prepare([[1.0], [2.0], [3.0], [4.0], [5.0]] * 4, ["a", "b", "a", "b", "a"] * 4).full_size
     14
     """
+    check_split(split)
     rows = _rows(X, "X")
     table = Table(
         rows,

@@ -49,8 +49,8 @@ class Rows(ABC):
         """Return the rows at these positions, in this order."""
 
     @abstractmethod
-    def infinite(self) -> Array:
-        """Return the number of infinite values in each column."""
+    def infinite(self) -> dict[int, int]:
+        """Return how many infinite values each column has that has any, by its place."""
 
     @abstractmethod
     def parts(self) -> Iterator[bytes | Array]:
@@ -79,12 +79,13 @@ class MatrixRows(Rows):
         """Return the rows at these positions, in this order."""
         return type(self)(np.ascontiguousarray(self.held[rows]))
 
-    def infinite(self) -> Array:
-        """Return the number of infinite values in each column."""
+    def infinite(self) -> dict[int, int]:
+        """Return how many infinite values each column has that has any, by its place."""
         with np.errstate(all="ignore"):
             if np.isfinite(self.held.sum()):  # the usual case, checked quickly
-                return np.zeros(self.features, dtype=int)
-        return self._count(np.isinf)
+                return {}
+        counts = self._count(np.isinf)
+        return {place: counts[place] for place in np.flatnonzero(counts).tolist()}
 
     def missing(self) -> Array:
         """Return the number of missing values in each column."""
@@ -137,10 +138,10 @@ class SparseRows(Rows):
         """Return the rows at these positions, in this order."""
         return self.of(self.held[rows])
 
-    def infinite(self) -> Array:
-        """Return the number of infinite values in each column."""
+    def infinite(self) -> dict[int, int]:
+        """Return how many infinite values each column has that has any, by its place."""
         found = self.held.indices[np.isinf(self.held.data)] if self.held.dtype.kind == "f" else np.array([], int)
-        return np.bincount(found, minlength=self.features)
+        return dict(zip(*(part.tolist() for part in np.unique(found, return_counts=True)), strict=True))
 
     def parts(self) -> Iterator[Array]:
         """Yield the content of the rows, for a fingerprint."""
@@ -194,13 +195,11 @@ class FrameRows(Rows):
         """Return the rows at these positions, in this order."""
         return type(self)(self.held.take(pa.array(rows)).combine_chunks())
 
-    def infinite(self) -> Array:
-        """Return the number of infinite values in each column."""
-        counts = [
-            pc.sum(pc.is_inf(column)).as_py() or 0 if pa.types.is_floating(column.type) else 0
-            for column in self.held.columns
-        ]
-        return np.array(counts)
+    def infinite(self) -> dict[int, int]:
+        """Return how many infinite values each column has that has any, by its place."""
+        floats = {place: column for place, column in enumerate(self.held.columns) if pa.types.is_floating(column.type)}
+        counts = {place: pc.sum(pc.is_inf(column)).as_py() for place, column in floats.items()}
+        return {place: count for place, count in counts.items() if count}
 
     def parts(self) -> Iterator[bytes | Array]:
         """Yield types and hashes of values: the bytes of an Arrow table are undefined where values are missing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,4 +78,27 @@ class Schema:
     def from_json(cls, fields: Mapping[str, Any], classes: tuple[Any, ...]) -> Schema:
         """Return the schema that `to_json` described, with these classes."""
         columns = tuple(Column(**column) for column in fields["columns"])
-        return cls(fields["form"], fields["task"], fields["features"], columns, classes, fields["target"])
+        schema = cls(fields["form"], fields["task"], fields["features"], columns, classes, fields["target"])
+        schema._check()
+        if not isinstance(fields["columns"], list):
+            raise TypeError("its columns must be a list")
+        return schema
+
+    def _check(self) -> None:
+        """Raise ValueError or TypeError where a file holds something else than `to_json` writes."""
+        for value, known in ((self.form, get_args(Form)), (self.task, get_args(Task))):
+            if value not in known:
+                raise ValueError(f"{value!r} must be one of {', '.join(known)}")
+        for column in self.columns:
+            counts = (column.missing, 0 if column.distinct is None else column.distinct)
+            if not isinstance(column.name, str) or column.kind not in KINDS or not all(map(_is_count, counts)):
+                raise ValueError(f"{column} is not a column")
+        named = self.target is None or isinstance(self.target, str)
+        if not named or not _is_count(self.features) or (self.columns and len(self.used) != self.features):
+            raise ValueError(
+                f"target {self.target!r} and {self.features!r} features do not fit {len(self.columns)} columns"
+            )
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0

@@ -36,8 +36,22 @@ class Split:
 
     def __post_init__(self) -> None:
         given: Any = self.fraction
-        if not isinstance(given, Real) or not 0 < float(given) < 1:
+        if not isinstance(given, Real) or not 0 < given < 1:  # type: ignore[operator]  # float() fails on huge integers
             raise InputError(f"`validation_fraction` must be between 0 and 1, got {given!r}.")
+
+    def check(self, rows: int) -> None:
+        """Raise if the fraction of so many rows leaves none to validate on, or none to train on."""
+        if rows > 1 and not 0 < round(self.fraction * rows) < rows:
+            side = "validate" if self.fraction < 1 / 2 else "train"  # less than a half
+            raise InputError(
+                f"`validation_fraction` must leave a row to {side} on, got {self.fraction:g} of {rows:,} rows."
+            )
+
+
+def check_split(given: object) -> None:
+    """Raise if this does not say how rows are divided."""
+    if not isinstance(given, Split):
+        raise InputError(f"`split` must be a Split, got {given!r}.")
 
 
 DEFAULT_SPLIT: Final = Split()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pydaub.data.columns import infer_task, is_date, is_number, is_whole, task_of
-from pydaub.data.names import listed
+from pydaub.data.names import brief, listed
 from pydaub.data.schema import Task
 from pydaub.errors import InputError
 
@@ -60,7 +60,10 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
         raise InputError(f"`{name}` must have values, got {len(present)} rows without one.")
     task = task or (infer_task(y) if rows is None else task_of(y, rows))
     if task == "regression":
-        return Target(task, finite(y, name), np.array([]), present)
+        numbers = finite(y, name)
+        if len(numbers) > 1 and numbers.min() == numbers.max():
+            raise InputError(f"`{name}` must have different values, got only {numbers[0]}. Name another target.")
+        return Target(task, numbers, np.array([]), present)
     codes, labels = _classes(y, name)
     _check_classes(labels, rows or len(codes), name)
     return Target(task, codes, labels, present)
@@ -69,7 +72,7 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
 def _check_classes(labels: Array, rows: int, name: str) -> None:
     if len(labels) == 1:
         only = labels.tolist()[0]
-        raise InputError(f"`{name}` must have at least two classes, got only {only!r}. Name another target.")
+        raise InputError(f"`{name}` must have at least two classes, got only {brief(only)}. Name another target.")
     if len(labels) > NEARLY_UNIQUE * rows:
         raise InputError(
             f"`{name}` must have classes of several rows, got {len(labels)} in {rows} rows: it looks like an "
@@ -106,7 +109,7 @@ def finite(y: pd.Series[Any], name: str) -> Array:
             raise TypeError  # noqa: TRY301  # reported below, like the values that numpy rejects
         values = y.to_numpy(dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"`{name}` must be numbers for a regression, got {y.iloc[0]!r}. Is it a class?") from None
+        raise InputError(f"`{name}` must be numbers for a regression, got {brief(y.iloc[0])}. Is it a class?") from None
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise InputError(f"`{name}` must be finite, got {infinite} infinite values. Remove those rows.")
@@ -118,7 +121,7 @@ def _classes(y: pd.Series[Any], name: str) -> tuple[Array, Array]:
     try:
         codes, found = pd.factorize(y.to_numpy() if isinstance(y.dtype, pd.StringDtype) else y)
     except TypeError as error:
-        raise InputError(f"`{name}` must be labels, got {y.iloc[0]!r}: {error}.") from None
+        raise InputError(f"`{name}` must be labels, got {brief(y.iloc[0])}: {error}.") from None
     labels, places = np.unique(_typed(found, name), return_inverse=True)
     return places[codes], labels
 

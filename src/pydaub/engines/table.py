@@ -68,6 +68,8 @@ class Table:
         if not isinstance(path, str | Path):
             raise InputError(f"`path` must be the path of a CSV file, got {path!r}.")
         try:
+            if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():  # it may have no end
+                raise InputError(f"{path} must be a readable file, got a pipe or a device.")  # noqa: TRY301  # as below
             with Path(path).open(encoding="utf-8-sig", newline="") as file:
                 return cls(dict(_rows(file, str(path))), str(path))
         except InputError:

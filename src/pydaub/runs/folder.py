@@ -31,7 +31,9 @@ from uuid import uuid4
 from pydaub.algorithm.strategies import DEFAULT
 from pydaub.data import Prepared, Schema, Split, load
 from pydaub.data.checksums import opened, sealed
+from pydaub.data.formats.base import what_is_there
 from pydaub.data.loading import is_prepared
+from pydaub.data.names import listed
 from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
 from pydaub.records import METRICS, VALIDATION_FRACTION, Started
@@ -46,6 +48,7 @@ RESULT: Final = "result.json"
 SCHEMA: Final = "schema.json"
 PARTIAL: Final = f".{ABOUT}."  # begins the names of files that a kill may leave
 NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}  # of a file system without hard links
+LONGEST_REASON: Final = 200
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,9 @@ class RunFolder:
         if not (path / ABOUT).is_file():
             got = f"one without {ABOUT}" if path.is_dir() else "a file" if path.exists() else "nothing there"
             raise InputError(f"{path} must be the folder of a run, got {got}.")
+        for name in (JOURNAL, RESULT, SCHEMA):  # to read a pipe could take for ever
+            if (path / name).exists() and not (path / name).is_file():
+                raise InputError(f"{path / name} must be a file, got {what_is_there(path / name)}.")
         try:
             about = opened(path / ABOUT)
             self._fingerprint = str(about.get("data", ""))  # of the rows; older folders do not have it
@@ -119,7 +125,7 @@ class RunFolder:
             self.request = Request(**{**asked, "drop": tuple(asked.get("drop", ()))})
             _check_types(self.request)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path / ABOUT} is damaged: {error}.") from None
+            raise InputError(f"{path / ABOUT} is damaged: {_reason(error)}. Start the run in another folder.") from None
 
     @classmethod
     def create(cls, path: Path | None, request: Request, schema: Schema, fingerprint: str = "") -> RunFolder:
@@ -186,7 +192,7 @@ class RunFolder:
         try:
             return Schema.from_json(opened(self.path / SCHEMA), ())
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.path / SCHEMA} is damaged: {error}.") from None
+            raise InputError(f"{self.path / SCHEMA} is damaged: {_reason(error)}.") from None
 
     def finish(self, result: dict[str, Any]) -> None:
         """Write the result of the run, for other programs: pydaub itself reads the journal."""
@@ -196,8 +202,16 @@ class RunFolder:
 
 def check_unused(path: Path) -> None:
     """Refuse a folder that has files in it, before any data is read."""
-    if path.is_dir() and any(not each.name.startswith(PARTIAL) for each in path.iterdir()):
-        raise InputError(f"{path} must be a new or empty folder, got one with files. `pydaub resume` continues a run.")
+    try:
+        found = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
+    except OSError as error:
+        raise InputError(f"Cannot read the folder {path}: {error.strerror}.") from None
+    if ABOUT in found:
+        raise InputError(
+            f"{path} must be a new or empty folder, got that of a run. `pydaub resume {path}` continues it."
+        )
+    if found := [name for name in found if not name.startswith(PARTIAL)]:
+        raise InputError(f"{path} must be a new or empty folder, got one with {listed(found, 3)}. Name another one.")
 
 
 def _claimed(path: Path, about: str) -> bool:
@@ -240,7 +254,9 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _absolute(item: str) -> str:
-    return str(Path(item.strip()).absolute()) if Path(item.strip()).is_file() else item
+    with suppress(OSError):  # such as a name that is too long for a file
+        return str(Path(item.strip()).absolute()) if Path(item.strip()).is_file() else item
+    return item
 
 
 def new_path(data: str) -> Path:
@@ -252,6 +268,12 @@ def new_path(data: str) -> Path:
         count += 1
         path = base.with_name(f"{base.name}-{count}")
     return path
+
+
+def _reason(error: Exception) -> str:
+    """Return what is wrong with a file, in a few words."""
+    words = f"{error} is missing" if isinstance(error, KeyError) else getattr(error, "strerror", None) or str(error)
+    return words if len(words) <= LONGEST_REASON else f"{words[:LONGEST_REASON]}..."
 
 
 def _check_types(request: Request) -> None:

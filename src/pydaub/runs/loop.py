@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -41,7 +42,7 @@ from pydaub.runs.journal import Journal
 from pydaub.runs.steering import POLL_SECONDS, Mailbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     from pydaub.engines import Engine
@@ -142,6 +143,12 @@ class Loop:
         limit: object = time_limit
         if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
             raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
+        if not isinstance(known, Mapping | None) or not all(isinstance(each, Allocation) for each in known or ()):
+            raise InputError(f"`known` must be outcomes by allocation, or None, got {known!r}.")
+        if watch is not None and not callable(watch):
+            raise InputError(f"`watch` must be a function, or None, got {watch!r}.")
+        if not isinstance(steering, Steering | None):
+            raise InputError(f"`steering` must be a Steering, or None, got {steering!r}.")
         begun = journal.started if journal else started or Started(strategy.settings)
         self._account = Account(strategy, begun.settings, begun.versions, begun.descriptions, held=True)
         self._strategy, self._engine, self._journal = strategy, engine, journal

@@ -59,7 +59,7 @@ class Mailbox:
         """Remove and return the commands by the keys of their answers, oldest first; delete what is no command."""
         found = {}
         for path in sorted(self.folder.glob(f"*{COMMAND}")):
-            with suppress(OSError, ValueError, KeyError, TypeError):
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 fields = json.loads(path.read_text())
                 found[path.stem] = Steered(fields["command"], fields["learner"], 0.0)
             with suppress(OSError):

@@ -504,6 +504,11 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"costs": {"a": 3}}, "or a factor and an exponent for each learner, got 3 for 'a'"),
         ({"costs": {"a": (0.0, 1.0)}}, "`costs` must be a positive factor and an exponent from 0.5 to 3.0"),
         ({"costs": {"a": (1.0, 9.0)}}, "`costs` must be a positive factor and an exponent from 0.5 to 3.0"),
+        ({"scores": None}, "`scores` must be Scores, got None"),
+        ({"growths": 5}, "`growths` must be given by name, or None, got 5"),
+        ({"growths": {"a": 5}}, "`growths` must be up to 4 exponents, got 5 for 'a'"),
+        ({"spaces": "a"}, "`spaces` must be given by name, or None, got 'a'"),
+        ({"families": [1]}, "`families` must be given by name, or None, got .1."),
         ({"costs": {"a": ("x", 1.0)}}, "`costs` must be a number, got 'x'"),
     ],
 )

@@ -104,7 +104,7 @@ A = "@relation r\n@attribute a numeric\n"
         (A + "@attribute b string\n@data\n1,'open\n", "must separate values by commas and close its quotes, got"),
         (A + "@attribute b date\n@data\n1,yesterday\n", "must have dates as declared in 'b', got"),
         (A + "@attribute b date 'EEE'\n@data\n1,Mon\n", "must give 'b' a format of yyyy, .*, got 'EEE'"),
-        (b"\xff\xfe@data", "must be UTF-8 text, got something else at byte 0"),
+        (b"\xff\xfe@data", "must be UTF-8 text, got UTF-16 text. Name its encoding: --encoding utf-16"),
     ],
 )
 def test_a_file_that_is_not_arff_is_refused(content: str | bytes, message: str, tmp_path: Path) -> None:

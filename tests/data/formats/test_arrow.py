@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -83,6 +86,31 @@ def test_other_files_are_refused(name: str, content: bytes, tmp_path: Path) -> N
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=r"must be a whole (Parquet|Arrow or Feather) file, got .+|must hold"):
         read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.feather", "x.arrow"])
+def test_a_damaged_file_is_read_or_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    whole, random = write(TABLE, tmp_path / name).read_bytes(), Random(0)
+    for _ in range(100):
+        damaged = bytearray(whole)
+        for _ in range(random.randint(1, 8)):
+            damaged[random.randrange(len(whole))] = random.randrange(256)
+        (tmp_path / name).write_bytes(damaged)
+        with suppress(InputError):
+            assert len(read(tmp_path / name).rows)
+    (tmp_path / "text.arrow").write_bytes(arrow_text(b"\xff\xfe"))
+    with pytest.raises(InputError, match=r"must be a whole Arrow or Feather file, got .*Invalid UTF8"):
+        read(tmp_path / "text.arrow")
+
+
+def arrow_text(content: bytes) -> bytes:
+    """Return an Arrow file with this content in a column of text, whatever it is."""
+    offsets = np.array([0, len(content)], dtype=np.int32)
+    column = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, pa.schema({"a": pa.string()})) as writer:
+        writer.write_table(pa.table({"a": column}))
+    return sink.getvalue().to_pybytes()
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.feather"])

@@ -113,7 +113,17 @@ def test_an_encoding_may_be_named(tmp_path: Path) -> None:
         (b"a,b\n1,2\n1,2,3\n", "must have 2 columns in every line, as in its first, got 3 in '1,2,3'"),
         (b"a,b\n1,2\n1\n", "must have 2 columns in every line, as in its first, got 1 in '1'"),
         ("a,b\ngrün,2\n".encode("latin-1"), "must be UTF-8 text, got something else at byte 6.*--encoding latin-1"),
-        (b'"' + b"x" * 200_000 + b"\n1\n", "must name its columns in the first line, got: field larger"),
+        (b"a,b", "must hold rows, got 2 columns and 0 rows.$"),
+        (b"a,b\n", "must hold rows, got 2 columns and 0 rows.$"),
+        (b'a,"b,c\n1,2,3\n', "must hold rows, got 2 columns and 0 rows. Is a quote not closed there"),
+        (b'a,b\n1,"2\n3,4\n', "must close every quote, got one that is open at its end"),
+        (b'a,b,c\n1,"2,3\n3,4,5\n"', "must have 3 columns in every line.*got 2.*Is a quote not closed there"),
+        ("a,b\n1,2\n".encode("utf-16"), "must be UTF-8 text, got UTF-16 text. Name its encoding: --encoding utf-16"),
+        ("a,b\n1,2\n".encode("utf-32"), "must be UTF-8 text, got UTF-32 text. Name its encoding: --encoding utf-32"),
+        (
+            b'"' + b"x" * 200_000 + b"\n1\n",
+            "first line, got a name of more than 131,072 characters. Is a quote not closed",
+        ),
         (b"a,b\n\0,2\n", "must be text, got zero bytes in it"),
         (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-12], "must be a whole gzip file, got"),
         (b"\x1f\x8bnonsense", "must be a whole gzip file, got"),
@@ -125,7 +135,10 @@ def test_a_file_that_is_not_a_table_is_refused(content: bytes, message: str, tmp
 
 
 def test_an_encoding_must_exist_and_fit(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`encoding` must be one that Python knows, such as latin-1, got 'klingon'"):
+    for name in ("klingon", "rot13", "base64", "a\0b", "\ud800"):  # codecs of other things are none of text
+        with pytest.raises(InputError, match="`encoding` must be one of text that Python knows, such as latin-1, got"):
+            frame(tmp_path, "a,b\n1,2\n", encoding=name)
+    with pytest.raises(InputError, match="`encoding` must be one of text that Python knows"):
         frame(tmp_path, "a,b\n1,2\n", encoding="klingon")
     with pytest.raises(InputError, match="must be ascii text, got something else at byte 4"):
         frame(tmp_path, "a,b\nä,2\n", encoding="ascii")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,11 @@ def test_a_file_must_exist(tmp_path: Path) -> None:
         read(tmp_path / "none.csv")
     with pytest.raises(InputError, match="must be a file that can be read, got a folder"):
         read(tmp_path)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match=r"must be a file that can be read, got a pipe. Write its content to a file"):
+        read(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="must be a file that can be read, got a device"):
+        read("/dev/zero")
     with pytest.raises(InputError, match="must be a file that can be read, got"):
         read("x" * 5000 + ".csv")
     with pytest.raises(InputError, match="must be a file that can be read, got"):

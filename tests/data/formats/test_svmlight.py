@@ -9,6 +9,7 @@ import pytest
 from pydaub import InputError
 from pydaub.data import Source, read
 
+LARGE = (10**8, 2**31 - 2, 2**31 - 1, 2**31, 2**63, 10**30)
 CONTENT = b"# a remark\n1 1:0.5 3:2\n-1 2:1.5\n1 1:1 # another\n"
 
 
@@ -37,6 +38,7 @@ def test_two_files_that_count_differently_are_not_shifted(tmp_path: Path) -> Non
         ("x.svm", b"", "must hold rows, got 0 rows and no feature"),
         ("x.svm", b"1\n0\n", "must hold rows, got 2 rows and no feature"),
         ("x.svm", b"hello world\n", "must be an svmlight file, got something else: .*hello"),
+        *(("x.svm", b"1 %d:1\n" % number, "must number its features below 100,000,000, got") for number in LARGE),
         ("x.svm", b"1,2 1:1\n", "must be an svmlight file, .*1,2.* with one target"),
         ("x.svm", b"1 3:1 2:1\n", "features in rising order"),
         ("x.svm.gz", b"1 1:1\n", "must be an svmlight file, got something else"),

@@ -530,7 +530,7 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         (tmp_path / "mixed", "y", "must hold files of one format"),
         (tmp_path / "uneven", "y", "b.csv must have the columns of a.csv, got none named 'y'"),
         (tmp_path / "torn.parquet", "y", "must be a whole Parquet file"),
-        (tmp_path / "ragged.csv", "y", "must be a whole text table"),
+        (tmp_path / "ragged.csv", "y", "must have 2 columns in every line, as in its first, got 1"),
         (tmp_path / "same.csv", "y", "must have at least two classes"),
         (tmp_path / "data.xlsx", "y", "must end in"),
         (path, "nothing", "`target` must be a column"),

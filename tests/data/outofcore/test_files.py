@@ -61,7 +61,9 @@ def test_other_encodings_are_read_if_they_are_named(tmp_path: Path) -> None:
     for encoding in ("latin-1", "utf-16"):
         (tmp_path / "data.csv").write_text("ü,y\n1,ö\n", encoding=encoding)
         assert read(tmp_path / "data.csv", encoding).to_dict("list") == {"ü": ["1"], "y": ["ö"]}
-        with pytest.raises(InputError, match=r"must be UTF-8 text, got something else. Name its encoding"):
+        with pytest.raises(
+            InputError, match=r"must be UTF-8 text, got (UTF-16 text|something else at byte 0). Name its encoding"
+        ):
             read(tmp_path / "data.csv")
 
 
@@ -89,7 +91,10 @@ def test_a_file_that_is_not_a_table_is_refused_in_one_line_and_leaves_nothing_be
         "names.csv": (b"u,v,y\n", "must hold rows, got none"),
         "open.csv": (b"u,v,y", "must hold rows, got none"),
         "twice.csv": (b"u,u,y\n1,2,3\n", "must not name two columns alike, got 'u'"),
-        "ragged.csv": (b"u,v,y\n1,2,3\n1,2\n", "must be a whole text table, got .*Expected 3 columns, got 2"),
+        "ragged.csv": (
+            b"u,v,y\n1,2,3\n1,2\n",
+            "must have 3 columns in every line, as in its first, got 2 in '1,2'. Repair",
+        ),
         "zeros.csv": (b"u,y\n\0,1\n", "must be text, got zero bytes in it"),
         "late.csv": (b"u,y\n" + b"1,2\n" * 500_000 + b"\xff,2\n", "must be UTF-8 text, got something else"),
         "quote.csv": (b'u,y\n1,2\n"' + b"1,2\n" * 500_000, "must have rows of less than .* Is a quote not closed"),

@@ -130,11 +130,16 @@ class Frugal(Steerable):
         spaces: Mapping[str, int | None] | None = None,
         families: Mapping[str, str] | None = None,
     ) -> None:
+        for name, given in (("growths", growths), ("spaces", spaces), ("families", families)):
+            if not isinstance(given, Mapping | None):
+                raise InputError(f"`{name}` must be given by name, or None, got {given!r}.")
+        if not isinstance(scores, Scores):
+            raise InputError(f"`scores` must be Scores, got {scores!r}.")
         super().__init__(learners, self._fewer(schedule) if families else schedule)
         self._groups = Groups(self.learners, spaces or {}, families or {})
         self._relatives: dict[str, list[str]] = {}  # those with an outcome, by family
         self._members = from_one(members, "members")
-        self._growths = {name: Growth(*growth) for name, growth in (growths or {}).items()}
+        self._growths = _checked_growths(growths or {})
         self._costs = None if costs == COSTS.default else _checked_costs(costs)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
@@ -633,6 +638,15 @@ class Frugal(Steerable):
 def _hedge_price(outlook: Outlook) -> float:
     """Return the seconds up to the last size before all rows; after that size, those on all rows."""
     return sum(seconds for _, seconds in outlook.steps[: max(len(outlook.steps) - 1, 1)])
+
+
+def _checked_growths(growths: Mapping[str, Sequence[float]]) -> dict[str, Growth]:
+    found = {}
+    for name, growth in growths.items():
+        if not isinstance(growth, tuple | list) or len(growth) > len(Growth._fields):
+            raise InputError(f"`growths` must be up to {len(Growth._fields)} exponents, got {growth!r} for {name!r}.")
+        found[name] = Growth(*(number(value, "growths") for value in growth))
+    return found
 
 
 def _checked_costs(costs: object) -> dict[str, list[float]]:

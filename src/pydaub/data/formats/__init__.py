@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydaub.data.formats import arff, arrow, csv, openml, svmlight, synthetic
-from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of
+from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of, what_is_there
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read(source: str | Path, *, encoding: str | None = None, text: Collection[st
     try:
         if path.is_file():
             return format_of(path, FILE_FORMATS).read(path, encoding, text)
-        problem = "a folder" if path.is_dir() else "no such file"
+        problem = what_is_there(path)
     except InputError:
         raise
     except (OSError, ValueError) as error:

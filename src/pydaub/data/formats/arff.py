@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pv
 
 from pydaub.data.formats.base import FileFormat, Source, content
-from pydaub.data.names import checked_names
+from pydaub.data.names import brief, checked_names
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -232,13 +232,14 @@ def _typed(column: pd.Series[Any], attribute: Attribute, path: Path) -> pd.Serie
     unknown = column[column.notna() & ~column.isin(attribute.detail)]
     if len(unknown):
         raise InputError(
-            f"{path} must have declared values only in {attribute.name!r}, got {unknown.iloc[0]!r}. Declare it there."
+            f"{path} must have declared values only in {attribute.name!r}, got {brief(unknown.iloc[0])}."
+            " Declare it there."
         )
     return pd.Series(pd.Categorical(column, categories=attribute.detail), name=attribute.name)
 
 
 def _not_a_number(name: str, value: object, where: str) -> InputError:
-    return InputError(f"{where} must have numbers in {name!r}, as declared, got {value!r}.")
+    return InputError(f"{where} must have numbers in {name!r}, as declared, got {brief(value)}.")
 
 
 ARFF: Final = FileFormat("ARFF", (".arff", ".arff.gz"), read_arff)

@@ -24,6 +24,7 @@ def read_parquet(path: Path, _encoding: str | None, _text: Collection[str]) -> S
     """Return the rows of a Parquet file."""
     with read_as(path, "Parquet file"):
         table = pq.ParquetFile(path).read()
+        table.validate(full=True)
     return Source(path.name, frame(table, str(path)))
 
 
@@ -31,6 +32,7 @@ def read_arrow(path: Path, _encoding: str | None, _text: Collection[str]) -> Sou
     """Return the rows of a Feather (version 2) or Arrow file; an Arrow stream saved as a file is read too."""
     with read_as(path, "Arrow or Feather file"), pa.memory_map(str(path)) as file:
         table = opened(file).read_all()
+        table.validate(full=True)  # a damaged file may hold text that is no text, or point outside of itself
     return Source(path.name, frame(table, str(path)))
 
 

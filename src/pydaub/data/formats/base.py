@@ -7,7 +7,7 @@ import csv
 import gzip
 import os
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 GZIP: Final = b"\x1f\x8b"
 BOM: Final = "\ufeff"
+MARKS: Final = {  # the first bytes of text that is not UTF-8; those of UTF-32 begin with those of UTF-16
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,15 @@ def format_of(path: Path, known: Iterable[FileFormat]) -> FileFormat:
     )
 
 
+def what_is_there(path: Path) -> str:
+    """Return what is at a path that is not a file: a folder, a pipe, a device, or nothing."""
+    if path.is_dir():
+        return "a folder"
+    if path.is_fifo():
+        return "a pipe. Write its content to a file first"
+    return "a device" if path.exists() else "no such file"
+
+
 @contextmanager
 def read_as(path: Path, what: str) -> Iterator[None]:
     """Report errors of the libraries that read a file in one line."""
@@ -104,7 +119,7 @@ def content(path: Path, encoding: str | None) -> str:
     try:
         text = raw.decode(encoding or "utf-8").removeprefix(BOM)
     except UnicodeError as error:
-        raise wrong_encoding(path, encoding, error) from None
+        raise wrong_encoding(path, encoding, error, raw) from None
     refuse_zero_bytes(path, text)
     if not text.strip():
         raise InputError(f"{path} must hold rows, got an empty file.")
@@ -112,19 +127,25 @@ def content(path: Path, encoding: str | None) -> str:
 
 
 def check_encoding(encoding: str | None) -> None:
-    """Raise if Python does not know this encoding."""
+    """Raise if Python does not know this encoding of text; some of its codecs, such as rot13, are for other things."""
     try:
         codecs.lookup(encoding or "utf-8")
-    except LookupError:
-        raise InputError(f"`encoding` must be one that Python knows, such as latin-1, got {encoding!r}.") from None
+        with suppress(UnicodeError):
+            b"a".decode(encoding or "utf-8")
+    except (LookupError, ValueError):
+        raise InputError(
+            f"`encoding` must be one of text that Python knows, such as latin-1, got {encoding!r}."
+        ) from None
 
 
-def wrong_encoding(path: Path, encoding: str | None, error: Exception | None = None) -> InputError:
-    """Return the error for a file that is not text in its encoding."""
+def wrong_encoding(path: Path, encoding: str | None, error: Exception | None = None, head: bytes = b"") -> InputError:
+    """Return the error for a file that is not text in its encoding; its first bytes may tell which it is."""
     where = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+    marked = next((name for mark, name in MARKS.items() if head.startswith(mark)), None)
+    found = f"{marked.upper()} text" if marked else f"something else{where}"
     return InputError(
-        f"{path} must be {encoding or 'UTF-8'} text, got something else{where}. "
-        "Name its encoding, for example --encoding latin-1."
+        f"{path} must be {encoding or 'UTF-8'} text, got {found}. "
+        f"Name its encoding{'' if marked else ', for example'}: --encoding {marked or 'latin-1'}."
     )
 
 

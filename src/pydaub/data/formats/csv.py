@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DELIMITERS: Final = (",", ";", "\t", "|")
 MISSING: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 SAMPLED_LINES: Final = 20  # lines from which the delimiter is guessed
+UNCLOSED: Final = "Is a quote not closed there?"
+NOT_BLANK: Final = re.compile(r"[^\r\n]")
 QUOTED: Final = re.compile(r'"[^"]*"')
 
 
@@ -70,11 +72,24 @@ def block_size(written: bytes, least: int = 1 << 20) -> int:
     return size
 
 
-def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> pa.Table:
+def column_names(written: str, separator: str, where: str) -> tuple[list[str], bool]:
+    """Return the names in the first line, and whether any row follows."""
+    lines = StringIO(written, newline="")
     try:
-        names = checked_names(next(csv.reader(StringIO(written, newline=""), delimiter=separator)), where)
-    except csv.Error as error:
-        raise InputError(f"{where} must name its columns in the first line, got: {error}.") from None
+        names = checked_names(next(csv.reader(lines, delimiter=separator)), where)
+        return names, NOT_BLANK.search(written, lines.tell()) is not None
+    except csv.Error:
+        raise InputError(
+            f"{where} must name its columns in the first line, got a name of more than {csv.field_size_limit():,}"
+            f" characters. {UNCLOSED}"
+        ) from None
+
+
+def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> pa.Table:
+    names, has_rows = column_names(written, separator, where)
+    if not has_rows:
+        unclosed = f" {UNCLOSED}" if any("\n" in name for name in names) else ""
+        raise InputError(f"{where} must hold rows, got {len(names)} columns and 0 rows.{unclosed}")
     convert = pv.ConvertOptions(
         null_values=MISSING,
         strings_can_be_null=True,
@@ -93,19 +108,37 @@ def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> 
         while True:
             options = pv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=size)
             try:
-                return pv.read_csv(pa.py_buffer(encoded), options, parse, convert)
+                table = pv.read_csv(pa.py_buffer(encoded), options, parse, convert)
+                break
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error) or size > len(encoded):
                     raise
                 size *= 8  # a row of many lines, in quotes
     except pa.ArrowInvalid as error:
+        if "straddl" in str(error):
+            raise _open_quote(where) from None
         if not ragged:
             raise InputError(f"{where} must be a table of text, got: {error}.") from None
         row = ragged[0]
-        raise InputError(
-            f"{where} must have {row.expected_columns} columns in every line, as in its first, got "
-            f"{row.actual_columns} in {row.text[:60]!r}. Repair or remove that line."
-        ) from None
+        raise ragged_row(where, row.expected_columns, row.actual_columns, row.text) from None
+
+    # Arrow takes everything after a quote that is not closed as one value.
+    last = table[-1][-1].as_py() if table.num_rows else None
+    if isinstance(last, str) and "\n" in last and not written.rstrip().endswith('"'):
+        raise _open_quote(where)
+    return table
+
+
+def _open_quote(where: str) -> InputError:
+    return InputError(f"{where} must close every quote, got one that is open at its end.")
+
+
+def ragged_row(where: str, expected: int, found: int, text: str) -> InputError:
+    """Return the error for a row that has another number of columns than the first line."""
+    advice = UNCLOSED if "\n" in text else "Repair or remove that line."
+    return InputError(
+        f"{where} must have {expected} columns in every line, as in its first, got {found} in {text[:60]!r}. {advice}"
+    )
 
 
 CSV: Final = FileFormat(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
+MOST_FEATURES: Final = 100_000_000  # linear learners hold a number or more for each: 800 MB
 ADVICE: Final = "Each line is `target feature:value feature:value ...`, with one target and features in rising order."
 
 
@@ -25,8 +26,12 @@ def read_svmlight(path: Path, _encoding: str | None, _text: Collection[str]) -> 
     try:
         # If scikit-learn guessed the first index for each file, two files could be shifted against each other.
         rows, target = load_svmlight_file(str(path), zero_based=True)
+    except OverflowError:
+        raise InputError(f"{path} must number its features below {MOST_FEATURES:,}, got a larger number.") from None
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} must be an svmlight file, got something else: {error}. {ADVICE}") from None
+    if rows.shape[1] > MOST_FEATURES:
+        raise InputError(f"{path} must number its features below {MOST_FEATURES:,}, got {rows.shape[1] - 1:,}.")
     if not rows.nnz:
         raise InputError(f"{path} must hold rows, got {rows.shape[0]} rows and no feature. {ADVICE}")
     return Source(path.name, rows, target)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pydaub.data.columns import check_roles
 from pydaub.data.formats.arrow import plain
-from pydaub.data.formats.base import check_encoding, format_of
+from pydaub.data.formats.base import check_encoding, format_of, what_is_there
 from pydaub.data.formats.csv import CSV
 from pydaub.data.names import listed
 from pydaub.data.outofcore.files import KINDS, TableFile, table_file
@@ -115,7 +115,7 @@ def _paths(path: Path) -> list[Path]:
         if path.is_file():
             return [path]
         if not path.is_dir():
-            raise InputError(f"{path} must be a file or a folder, got neither.")
+            raise InputError(f"{path} must be a file or a folder, got {what_is_there(path)}.")
         if (path / ABOUT).is_file():
             raise InputError(
                 f"{path} must be data to prepare, got data that is prepared already. Run it: pydaub run {path}"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import mmap
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,8 +16,7 @@ import pyarrow.parquet as pq
 
 from pydaub.data.formats.arrow import ARROW, PARQUET, named_columns, opened
 from pydaub.data.formats.base import BOM, GZIP, FileFormat, format_of, read_as, refuse_zero_bytes, wrong_encoding
-from pydaub.data.formats.csv import CSV, MISSING, delimiter
-from pydaub.data.names import checked_names
+from pydaub.data.formats.csv import CSV, MISSING, column_names, delimiter, ragged_row
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,7 +73,7 @@ class _CsvFile(TableFile):
         return 0, ""  # text is read in blocks of any size
 
     def tables(self, types: Mapping[str, pa.DataType], size: int) -> Iterator[tuple[pa.Table, float]]:
-        found, separator, blank, has_rows = self._head()
+        found, has_rows, separator, blank = self._head()
         if not has_rows:
             return
         convert = pv.ConvertOptions(
@@ -107,6 +105,9 @@ class _CsvFile(TableFile):
                 f"{self.path} must have rows of less than {size:,} bytes, got a longer one. Is a quote not closed in"
                 " it? Otherwise give more memory."
             )
+        if ragged := re.search(r"Expected (\d+) columns, got (\d+): (.*)", str(error), re.DOTALL):
+            expected, found, text = ragged.groups()
+            return ragged_row(str(self.path), int(expected), int(found), text)
         return wrong_encoding(self.path, self.encoding) if "invalid UTF8" in str(error) else error
 
     def _unpacked(self, raw: pa.NativeFile) -> pa.NativeFile:
@@ -114,32 +115,30 @@ class _CsvFile(TableFile):
         raw.seek(0)
         return pa.CompressedInputStream(raw, "gzip") if packed else raw
 
-    def _head(self) -> tuple[list[str], str, int, bool]:
-        """Return the names, the delimiter, the number of blank lines before the names, and whether any row follows."""
+    def _head(self) -> tuple[list[str], bool, str, int]:
+        """Return the names, whether any row follows, the delimiter, and the number of blank lines before the names."""
         with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
             source, head, wanted = self._unpacked(raw), b"", HEAD
             while True:
                 head += bytes(source.read(wanted - len(head)))
                 found = self._parsed(head, ended=len(head) < wanted)
-                if found[-1] or len(head) < wanted or wanted >= MOST_HEAD:
+                if found[1] or len(head) < wanted or wanted >= MOST_HEAD:
                     return found
                 wanted *= 4  # the names may be longer than what was read
 
-    def _parsed(self, head: bytes, *, ended: bool) -> tuple[list[str], str, int, bool]:
+    def _parsed(self, head: bytes, *, ended: bool) -> tuple[list[str], bool, str, int]:
         """Do the same for the first bytes of a file, or all of them."""
         try:  # incrementally, because the last character may be cut
             text = codecs.getincrementaldecoder(self.encoding or "utf-8")().decode(head).removeprefix(BOM)
-        except UnicodeError:
-            raise wrong_encoding(self.path, self.encoding) from None
+        except UnicodeError as error:
+            raise wrong_encoding(self.path, self.encoding, error, head) from None
         refuse_zero_bytes(self.path, text)
         written = text.lstrip("\r\n")
         if not written.strip():
             raise InputError(f"{self.path} must name its columns in its first line, got an empty file.")
         blank = len(text[: len(text) - len(written)].splitlines())
         separator = delimiter(written if ended else written.rpartition("\n")[0] or written)
-        lines = StringIO(written, newline="")
-        names = checked_names(next(csv.reader(lines, delimiter=separator)), str(self.path))
-        return names, separator, blank, bool(written[lines.tell() :].strip("\r\n"))
+        return *column_names(written, separator, str(self.path)), separator, blank
 
 
 class _ParquetFile(TableFile):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pydaub.data.split import Split
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Plan:
         """Return the plan for a survey."""
         counts = np.array(found.counts)
         rows = int(counts.sum())
+        Split(wanted.fraction).check(rows)
         share = min(wanted.validation_rows, round(wanted.fraction * rows)) / rows
         valid = np.minimum(np.floor(share * counts + 0.5).astype(np.int64), counts - 1)
         if not valid.sum() and rows > 1:

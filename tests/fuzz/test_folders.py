@@ -1,0 +1,119 @@
+"""The folder of a run, with files that are damaged, exchanged, missing or of another kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.commands import Finished, call
+from fuzz.rule import a_few, content, fuzzed, holds, nested, scalars
+from fuzz.test_files import damage
+from pydaub.data.checksums import SEAL
+
+pytestmark = [pytest.mark.slow("random"), pytest.mark.filterwarnings("ignore")]
+
+JUNK = ["fitted/x.pkl", "fitted/a-1-nan.pkl", "fitted/-.pkl", "learners/x.pkl", "steering/x.command", "data/x", "plots"]
+LOOKING = [("show",), ("show", "--json"), ("report",), ("plot", "--formats", "svg"), ("predict",), ("steer", "pause")]
+plain = scalars.filter(lambda value: not isinstance(value, bytes | complex | tuple | type))
+absurd = nested(plain, 3)
+WAYS = ["values"] * 3 + ["bytes", "gone", "pipe", "folder", "loop", "junk"]
+
+
+def replaced(draw: Any, value: Any) -> Any:
+    """Return a JSON value in which one value, anywhere, is another, missing or nested deeply."""
+    if isinstance(value, dict) and value and draw(st.integers(0, 5)):
+        name = draw(st.sampled_from([*value]))
+        if not draw(st.integers(0, 5)):
+            return {other: held for other, held in value.items() if other != name}
+        return {**value, name: replaced(draw, value[name])}
+    if isinstance(value, list) and value and draw(st.integers(0, 5)):
+        place = draw(st.integers(0, len(value) - 1))
+        return [*value[:place], replaced(draw, value[place]), *value[place + 1 :]]
+    return draw(absurd)
+
+
+def written(draw: Any, path: Path) -> None:
+    """Exchange the values of a JSON file, or of some lines of a journal; its checksums are left out."""
+    lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
+    for place in {draw(st.integers(0, len(lines) - 1)) for _ in range(draw(st.integers(1, 2)))}:
+        held = replaced(draw, json.loads(lines[place]))
+        if isinstance(held, dict):
+            held.pop(SEAL, None)
+        lines[place] = json.dumps(held) if draw(st.integers(0, 9)) else "[" * 100_000
+    if path.suffix == ".jsonl":
+        lines = [line.rpartition(',"crc"')[0] + "}" if ',"crc"' in line else line for line in lines]
+    path.write_text("\n".join([*lines, ""]), errors="replace")
+
+
+def disturbed(draw: Any, folder: Path) -> None:
+    """Damage one file of the folder in one way, or add one that does not belong there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    named = [path for path in files if path.suffix in {".json", ".jsonl"}]
+    path = draw(st.sampled_from([*named * 3, *files]))
+    match draw(st.sampled_from(WAYS)):
+        case "values" if path in named:
+            written(draw, path)
+        case "gone":
+            path.unlink()
+        case "pipe":
+            path.unlink()
+            os.mkfifo(path)
+        case "folder":
+            path.unlink()
+            path.mkdir()
+        case "loop":
+            path.unlink()
+            path.symlink_to(path)
+        case "junk":
+            junk = folder / draw(st.sampled_from(JUNK))
+            junk.parent.mkdir(exist_ok=True)
+            if not junk.exists():
+                junk.write_bytes(draw(st.binary(max_size=20)))
+        case _:
+            path.write_bytes(draw(damage(path.read_bytes())))
+
+
+@fuzzed
+@given(data=st.data())
+def test_a_folder_is_shown_or_refused(data: st.DataObject, finished: Finished) -> None:
+    with TemporaryDirectory() as place:
+        folder = Path(shutil.copytree(finished.folder, Path(place) / "run"))
+        for _ in range(data.draw(st.integers(1, 2))):
+            disturbed(data.draw, folder)
+        before = content(folder)
+        command, *more = data.draw(st.sampled_from(LOOKING))
+        done = call(command, folder, *([finished.data] if command == "predict" else []), *more)
+        holds(done)
+        after = content(folder)
+        made = {name for name in after if name not in before}
+        assert {name: after[name] for name in before} == before, "it is left as it was"
+        assert not made or done.code == 0, made
+        assert all(name.startswith(("report.html", "plots")) for name in made), made
+
+
+@a_few(20, least=3)
+@given(data=st.data())
+def test_a_folder_is_continued_or_refused(data: st.DataObject, finished: Finished) -> None:
+    """With real workers. What was measured is kept."""
+    with TemporaryDirectory() as place:
+        folder = Path(shutil.copytree(finished.folder, Path(place) / "run"))
+        journal = folder / "journal.jsonl"
+        if data.draw(st.booleans()):  # as a kill leaves it
+            journal.write_bytes(journal.read_bytes()[: data.draw(st.integers(0, journal.stat().st_size))])
+        disturbed(data.draw, folder)
+        before = journal.read_bytes() if journal.is_file() else b""
+        done = call("resume", folder, "--jobs", 1, "--quiet", "--time-limit", "20s")
+        holds(done)
+        if journal.is_file():
+            whole = before[: before.rfind(b"\n") + 1] if done.code == 0 else before
+            assert journal.read_bytes().startswith(whole[:1000]), "what was measured is kept"
+        if done.code == 0:
+            assert call("show", folder).code == 0
