@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,9 +43,13 @@ def replaced(draw: Any, value: Any) -> Any:
 
 def written(draw: Any, path: Path) -> None:
     """Exchange the values of a JSON file, or of some lines of a journal; its checksums are left out."""
-    lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
+    text = path.read_text(errors="replace")
+    lines = (text.splitlines() if path.suffix == ".jsonl" else [text]) or [""]
     for place in {draw(st.integers(0, len(lines) - 1)) for _ in range(draw(st.integers(1, 2)))}:
-        held = replaced(draw, json.loads(lines[place]))
+        held = None  # of a line that was damaged before
+        with suppress(ValueError, RecursionError):
+            held = json.loads(lines[place])
+        held = replaced(draw, held)
         if isinstance(held, dict):
             held.pop(SEAL, None)
         lines[place] = json.dumps(held) if draw(st.integers(0, 9)) else "[" * 100_000
