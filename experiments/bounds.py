@@ -1,4 +1,4 @@
-"""DAUB with every bound on every measured table: how often the bounds are valid, what they cost, and what they lose.
+"""DAUB with every bound on the largest table of each data set: how often it is valid, what it costs and loses.
 
     python experiments/bounds.py [--measured FOLDER]
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from assumptions import BEST
 from command import shown
-from replays import BOOTSTRAP, Curves, Replay, grouped, largest, markdown, percent, thousands
+from replays import BOOTSTRAP, Curves, Replay, largest, markdown, percent, thousands
 
 from pydaub import Daub, Schedule, Scores, TableEngine, run
 from pydaub.algorithm.strategies.bounded import NAMES, make_bound
@@ -32,19 +32,17 @@ def replayed(one: Curves, name: str, *, cap: bool) -> Replay:
 
 
 def bounds(tables: Iterable[Curves]) -> str:
-    """Return a line for each bound, over all tables; each data set counts once."""
-    groups = grouped(tables)
+    """Return a line for each bound, over the largest table of each data set."""
+    tables = largest(tables)
     rows = []
     for name, cap in KINDS:
-        replays = {key: [replayed(one, name, cap=cap) for one in seeds] for key, seeds in groups.items()}
-        shares = [_valid(seeds, name, cap=cap) for seeds in groups.values()]
-        losses = [fmean(each.loss for each in seeds) for seeds in replays.values()]
+        replays = [replayed(one, name, cap=cap) for one in tables]
+        shares = [_valid(one, name, cap=cap) for one in tables]
         rows.append([
             f"`{name}`", "yes" if cap else "no", f"{100 * fmean(all_ for all_, _ in shares):.0f} %",
             f"{100 * fmean(best for _, best in shares):.0f} %",
-            f"{geometric_mean([geometric_mean([each.speed_up for each in seeds]) for seeds in replays.values()]):.2f}x",
-            percent(fmean(losses), 2),
-            percent(max(each.loss for seeds in replays.values() for each in seeds), 1),
+            f"{geometric_mean([each.speed_up for each in replays]):.2f}x",
+            percent(fmean(each.loss for each in replays), 2), percent(max(each.loss for each in replays), 1),
         ])  # fmt: skip
     header = ("Bound", "f^T", "Valid", "of the best eight", "Speed-up", "Mean loss", "Worst loss")
     return markdown(header, rows, left=2)
@@ -67,21 +65,20 @@ def training_cap(tables: Iterable[Curves]) -> str:
     return markdown(header, rows, left=2)
 
 
-def _valid(seeds: Iterable[Curves], name: str, *, cap: bool) -> tuple[float, float]:
+def _valid(one: Curves, name: str, *, cap: bool) -> tuple[float, float]:
     """Return the share of valid bounds, and that of the best learners at N."""
     held: list[bool] = []
     held_of_best: list[bool] = []
-    for one in seeds:
-        looks, scores = len(one.table.learners) * len(one.sizes), Scores(rows=one.about["valid_rows"])
-        bound = make_bound(name, train_bound=cap, non_increasing_bound=False, scores=scores, looks=looks)
-        best = set(list(one.scores)[:BEST])
-        for learner, final in one.scores.items():
-            curve = one.curve(learner)
-            for length in range(BOOTSTRAP, len(curve.sizes)):
-                valid = bound(curve.prefix(length), one.full_size) >= final
-                held.append(valid)
-                if learner in best:
-                    held_of_best.append(valid)
+    looks, scores = len(one.table.learners) * len(one.sizes), Scores(rows=one.about["valid_rows"])
+    bound = make_bound(name, train_bound=cap, non_increasing_bound=False, scores=scores, looks=looks)
+    best = set(list(one.scores)[:BEST])
+    for learner, final in one.scores.items():
+        curve = one.curve(learner)
+        for length in range(BOOTSTRAP, len(curve.sizes)):
+            valid = bound(curve.prefix(length), one.full_size) >= final
+            held.append(valid)
+            if learner in best:
+                held_of_best.append(valid)
     return fmean(held), fmean(held_of_best)
 
 

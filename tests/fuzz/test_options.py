@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from cli.commands import Finished, call, numbers
 from cli.commands import written as saved
-from fuzz.rule import a_few, content, fuzzed, holds, texts
+from fuzz.rule import a_few, content, holds, texts
 from pydaub.cli import everything
 
 pytestmark = [pytest.mark.slow("random"), pytest.mark.filterwarnings("ignore")]
@@ -83,7 +83,7 @@ def called(command: str, line: list[str], place: Path, finished: Finished) -> An
     return call(command, *given.get(command, [finished.folder]), *out, *line)
 
 
-@fuzzed
+@a_few(4, least=10)
 @given(data=st.data())
 def test_a_line_without_training_is_carried_out_or_refused(data: st.DataObject, finished: Finished) -> None:
     command = data.draw(st.sampled_from(sorted({*COMMANDS} - TRAINING - LASTING)))

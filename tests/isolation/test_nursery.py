@@ -81,7 +81,11 @@ def test_a_call_that_somebody_else_kills_is_begun_again(nursery: Nursery, tmp_pa
         ("kill_itself", "ended by SIGKILL, 3 times in a row"),
         ("kill_others", "ended by SIGKILL, 3 times in a row"),
         ("kill_server", "the process that started it was killed, 3 times in a row"),
-        ("stop_server", "the process that started it was killed, 3 times in a row"),
+        pytest.param(
+            "stop_server",
+            "the process that started it was killed, 3 times in a row",
+            marks=pytest.mark.slow("processes"),  # it is continued three times before it is given up
+        ),
     ],
 )
 def test_only_the_call_that_kills_fails(nursery: Nursery, tmp_path: Path, what: str, message: str) -> None:

@@ -118,17 +118,18 @@ def predict(
     weka_jar: WekaJar = None,
 ) -> None:
     """Predict new rows with the selected learner of a run."""
-    from pydaub.data import new_rows
-    from pydaub.data.prepared import write_output
-    from pydaub.learners.weka.jar import use_jar
-    from pydaub.runs.folder import RunFolder
     from pydaub.runs.predicting import Predictor
 
-    opened = RunFolder(folder)
-    schema = opened.schema()
-    use_jar(weka_jar)  # not the jar that the folder names: a jar is code
+    if weka_jar:  # not the jar that the folder names: a jar is code
+        from pydaub.learners.weka.jar import use_jar
+
+        use_jar(weka_jar)
     with Predictor(folder, trust=trust) as predictor:
-        columns = predictor.predict(new_rows(schema, data, encoding=encoding), proba=proba)
+        from pydaub.data import new_rows  # slow imports, while the child begins to load the learner
+        from pydaub.data.prepared import write_output
+        from pydaub.runs.folder import RunFolder
+
+        columns = predictor.predict(new_rows(RunFolder(folder).schema(), data, encoding=encoding), proba=proba)
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -140,14 +141,14 @@ def predict(
             write_output(out, text.getvalue().encode(errors="backslashreplace"))
         except OSError as error:
             raise InputError(f"Cannot write {out}: {error.strerror}. Choose another `--out`.") from None
-    if formula := _formula(columns["prediction"]):
+    if label := formula(columns["prediction"]):
         complain(
-            f"The label {formula!r} would be a formula in a spreadsheet. Labels are written as they are: import that"
+            f"The label {label!r} would be a formula in a spreadsheet. Labels are written as they are: import that"
             " column as text there."
         )
 
 
-def _formula(labels: list[Any]) -> str | None:
+def formula(labels: list[Any]) -> str | None:
     """Return a label that spreadsheets take for a formula, if there is one."""
     texts = {label for label in labels if isinstance(label, str)}
     return next((text for text in sorted(texts) if FORMULA.match(text) and not NUMBER.fullmatch(text)), None)

@@ -93,7 +93,8 @@ def used(pid: int, base: int, enough: float = 0.0) -> int:
     own = anonymous[0]
     if len(tree) > 1:
         shares = [figure(f"/proc/{each}/smaps_rollup", "Pss_Anon:") << 10 for each in tree]
-        own = max(own, sum(share or whole for share, whole in zip(shares, anonymous, strict=True)))
+        # Where the system does not say what is shared, all of it counts; a process that has ended meanwhile has none.
+        own = max(own, sum(share or _resident(each)[0] for each, share in zip(tree, shares, strict=True)))
     if any(mapped):
         for inode, size in _mapped_shared(tree).items():
             files[inode] = max(files.get(inode, 0), size)

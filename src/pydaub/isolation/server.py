@@ -265,7 +265,10 @@ class _Server:
             return
         now = time.monotonic()
         if child.memory is not None and now >= child.look_at:
-            child.peak = max(child.peak, proc.used(child.pid, child.base, NEAR * child.memory))
+            used = proc.used(child.pid, child.base, NEAR * child.memory)
+            if used > child.memory:  # processes that end while they are counted can make the sum too large: count again
+                used = min(used, proc.used(child.pid, child.base, NEAR * child.memory))
+            child.peak = max(child.peak, used)
             child.look_at = time.monotonic() + PAUSE_SHARE * (time.monotonic() - now)
         if now >= child.deadline:
             child.kill("timeout")
