@@ -230,6 +230,12 @@ def test_where_curves_behave_no_other_learner_exceeds_the_ceiling(given_curves: 
         assert curves[found.selected][-1] >= max(others) - 1e-9, "none can overtake it, and none does"
 
 
+def test_no_forecast_exceeds_the_best_possible_score() -> None:
+    found = of({"best": [0.5, 0.97, 0.995, 1.0, 1.0], "flat": [0.3, 0.3, 0.3, 0.3, 0.3]})
+    assert found.prospects
+    assert all(each.low <= each.score <= each.high <= 1.0 for each in found.prospects)
+
+
 def test_the_words_of_a_certificate() -> None:
     leading = {"best": [0.5, 0.7, 0.8, 0.85, 0.86], "flat": [0.3, 0.3, 0.3, 0.3, 0.3]}
     choice, bound, more, audit = of(leading).sentences

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pydaub.algorithm.prospects import more_rows
 from pydaub.errors import InputError
 from pydaub.records import Measurement, score_text
-from pydaub.runs.certificate import Prospect
+from pydaub.runs.certificate import Prospect, prospect
 from pydaub.runs.contest import curves_of, traces_of
 from pydaub.runs.paired import standard_error
 
@@ -121,12 +120,9 @@ def advise(account: Account, delta: float | None = None) -> Advice:
         raise InputError(f"`delta` must be greater than 0, got {delta}.")
     needed = max(math.ceil(scores.rows * (SURENESS * error / delta) ** 2), LEAST)
     rows = account.full_size + scores.rows - needed
-    trace = traces_of(found, scores)[leader]
-    prospect = None
-    if rows > account.full_size and (errors := more_rows(trace, rows / account.full_size)):
-        low, middle, high = (own.valid_score + trace.errors[-1] - each for each in errors)
-        prospect = Prospect(rows, middle, low, high)
-    return Advice(leader, len(others), delta, account.full_size, scores.rows, SURENESS * error, needed, prospect)
+    times = rows / account.full_size
+    later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores.top) if times > 1 else None
+    return Advice(leader, len(others), delta, account.full_size, scores.rows, SURENESS * error, needed, later)
 
 
 def _error(first: Sequence[float], second: Sequence[float]) -> float:

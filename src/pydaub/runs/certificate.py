@@ -299,7 +299,7 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
         },
         looks=len(at_full),
         corrected=result.valid_score - optimism(list(alike.values())) if own else None,
-        prospects=_prospects(traces[result.selected], result.valid_score, result.full_size) if certain else (),
+        prospects=_prospects(traces[result.selected], result, scores.top) if certain else (),
         judged=len(judged),
         short=len(curves) - len(judged),
         misbehaved={name: what for name, what in found.items() if what},
@@ -310,14 +310,22 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
     )
 
 
-def _prospects(trace: Trace, score: float, full_size: int) -> tuple[Prospect, ...]:
+def _prospects(trace: Trace, result: Result, top: float | None) -> tuple[Prospect, ...]:
     """Return what more rows would bring to the selected learner; nothing where only one size is known."""
-    found = []
-    for times in MORE:
-        if errors := more_rows(trace, times):
-            low, middle, high = (score + trace.errors[-1] - error for error in errors)
-            found.append(Prospect(times * full_size, middle, low, high))
-    return tuple(found)
+    score, full = result.valid_score or 0.0, result.full_size
+    return tuple(each for times in MORE if (each := prospect(trace, score, times * full, times, top)))
+
+
+def prospect(trace: Trace, score: float, rows: int, times: float, top: float | None) -> Prospect | None:
+    """Return what a learner with this score would probably reach with so many rows, `times` those that it had.
+
+    No forecast exceeds the best possible score `top`. None where only one size is known.
+    """
+    errors = more_rows(trace, times)
+    if errors is None:
+        return None
+    low, middle, high = (min(score + trace.errors[-1] - error, math.inf if top is None else top) for error in errors)
+    return Prospect(rows, middle, low, high)
 
 
 def percent(chance: float) -> str:
