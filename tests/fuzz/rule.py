@@ -16,8 +16,12 @@ from pydaub.views.summary import CONTROLS
 
 LONGEST = 5000  # characters of a reason
 
-# Files and folders are made anew by every example, so that a fixture may serve all of them.
-fuzzed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+# Files and folders are made anew by every example, so that a fixture may serve all of them. Examples take long, so
+# there are fewer than in other property tests.
+fuzzed = settings(
+    max_examples=settings.default.max_examples // 4,  # type: ignore[union-attr]  # conftest.py has set it
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 texts = st.text(max_size=8) | st.sampled_from(
     ["", " ", "a", "label", "=1+1", "\x1b[31m", "\u202e", "\0", "\ud800", "a\nb", '"', "'", "," * 3, "x" * 300, "../..",

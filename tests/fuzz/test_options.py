@@ -83,7 +83,7 @@ def called(command: str, line: list[str], place: Path, finished: Finished) -> An
     return call(command, *given.get(command, [finished.folder]), *out, *line)
 
 
-@a_few(4, least=10)
+@a_few(2, least=10)
 @given(data=st.data())
 def test_a_line_without_training_is_carried_out_or_refused(data: st.DataObject, finished: Finished) -> None:
     command = data.draw(st.sampled_from(sorted({*COMMANDS} - TRAINING - LASTING)))
@@ -95,7 +95,7 @@ def test_a_line_without_training_is_carried_out_or_refused(data: st.DataObject, 
             assert {*content(Path(folder))} == {"curves.csv", "numbers.csv", "other.csv"}, "nothing half-written"
 
 
-@a_few(10, least=5)
+@a_few(5, least=5)
 @given(data=st.data())
 def test_a_line_with_training_is_carried_out_or_refused(
     data: st.DataObject, finished: Finished, monkeypatch: pytest.MonkeyPatch

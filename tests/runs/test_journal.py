@@ -187,9 +187,10 @@ def refused_or_unchanged(path: Path, content: bytes, place: int, bit: int, event
 
 
 def test_every_flipped_bit_is_noticed_or_harmless(tmp_path: Path) -> None:
+    """In every third byte: all of them take ten seconds."""
     path = tmp_path / "run.jsonl"
     content = written(path)
-    for place in range(len(content)):
+    for place in range(0, len(content), 3):
         for bit in range(8):
             refused_or_unchanged(path, content, place, bit, [Started(SETTINGS), *EVENTS])
 
