@@ -4,7 +4,6 @@ BIN := .venv/bin
 CORE := .venv/.core
 READY := .venv/.ready
 PYTEST_ARGS ?=
-WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)  # many tests wait for a process
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -19,7 +18,7 @@ demo: $(if $(wildcard $(READY)),$(READY),$(CORE))  ## the paper's parity problem
 ready: $(READY) weka browser
 
 test: ready  ## every test that is not slow by nature, doctests and documentation included
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 # Ray and a JVM crash in one process, and tests that limit memory need a process of their own, so these two kinds run
 # apart, beside the others. Their output follows at the end.

@@ -19,7 +19,7 @@ LONGEST = 5000  # characters of a reason
 # Files and folders are made anew by every example, so that a fixture may serve all of them. Examples take long, so
 # there are fewer than in other property tests.
 fuzzed = settings(
-    max_examples=settings.default.max_examples // 4,  # type: ignore[union-attr]  # conftest.py has set it
+    max_examples=settings.default.max_examples // 2,  # type: ignore[union-attr]  # conftest.py has set it
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
