@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ try:
 except InputError as error:
     MISSING = str(error)
 needs_dashboard = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Page(NamedTuple):

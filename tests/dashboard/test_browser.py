@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +12,11 @@ from typing import Any
 import pytest
 
 from cli.commands import numbers, started, wait_until, written
-from dashboard.pages import finished, needs_dashboard, watched
+from dashboard.pages import CHROMIUM, finished, needs_dashboard, watched
 from pydaub.records import Evaluated, Steered
 from pydaub.runs.journal import read
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive a browser")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 pytestmark = [
     needs_dashboard,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium"),
@@ -40,14 +37,6 @@ learners = {{
     "gated": faulty.Gated({gate!r}, {pids!r}, closed_from=100),
 }}
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.pages import needs_dashboard, watched
-from dashboard.test_browser import CHROMIUM, PATIENCE, browser, playwright  # noqa: F401  # a fixture
+from dashboard.pages import CHROMIUM, needs_dashboard, watched
+from dashboard.test_browser import PATIENCE, playwright
 from dashboard.test_looks import OVERLAPS, STOPS, WIDTHS
 
 pytestmark = [
@@ -38,7 +38,7 @@ def folder(finished_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:  # noqa: F811  # as above
+def tab(browser: Any) -> Iterator[Any]:
     """A tab that fails the test if the page logs an error."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.pages import needs_dashboard, watched
+from dashboard.pages import CHROMIUM, needs_dashboard, watched
 from dashboard.races import LONG, race
-from dashboard.test_browser import CHROMIUM, FLAGS, PATIENCE, playwright
+from dashboard.test_browser import PATIENCE, playwright
 from pydaub import Account
 from pydaub.dashboard.report import Report
 from pydaub.runs.journal import read
@@ -68,14 +68,6 @@ CUT = """() => [...document.querySelectorAll("#ranking tbody td, #ranking thead 
 # Everything that Tab reaches.
 STOPS = """() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")]
   .filter((x) => x.tabIndex >= 0 && !x.disabled && x.checkVisibility()).length"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
