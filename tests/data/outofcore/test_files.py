@@ -50,11 +50,11 @@ def test_a_csv_file_is_the_same_however_it_is_written(content: bytes, name: str,
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_quoted_names_and_cells_may_contain_newlines(end: str, tmp_path: Path) -> None:
-    lines = ['"one', 'name",y', '"a', 'cell",1', '"b,c",2']
+    lines = ['"one', 'name",y', '"a', 'cell",1', '"b,c","2', '"']
     (tmp_path / "data.csv").write_bytes(end.join([*lines, ""]).encode())
     found = read(tmp_path / "data.csv")
     assert found.columns.tolist() == [f"one{end}name", "y"]
-    assert found.to_numpy().tolist() == [[f"a{end}cell", "1"], ["b,c", "2"]]
+    assert found.to_numpy().tolist() == [[f"a{end}cell", "1"], ["b,c", f"2{end}"]]
 
 
 def test_other_encodings_are_read_if_they_are_named(tmp_path: Path) -> None:
@@ -98,6 +98,11 @@ def test_a_file_that_is_not_a_table_is_refused_in_one_line_and_leaves_nothing_be
         "zeros.csv": (b"u,y\n\0,1\n", "must be text, got zero bytes in it"),
         "late.csv": (b"u,y\n" + b"1,2\n" * 500_000 + b"\xff,2\n", "must be UTF-8 text, got something else"),
         "quote.csv": (b'u,y\n1,2\n"' + b"1,2\n" * 500_000, "must have rows of less than .* Is a quote not closed"),
+        "small.csv": (b'u,y\n1,2\n1,"2\n3,4\n', "must close every quote, got one that is open at its end"),
+        "small.csv.gz": (
+            gzip.compress(b'u,y,z\n1,2,"\n3,4,5\n'),
+            "must close every quote, got one that is open at its",
+        ),
         "torn.csv.gz": (gzip.compress(PLAIN.encode())[:-30], "must be a whole text table, got .*[Tt]runcated"),
         "parquet.csv": (parquet(tmp_path), "must be UTF-8 text, got something else"),
         "csv.parquet": (PLAIN.encode(), "must be a whole Parquet file, got .*magic bytes"),

@@ -116,20 +116,28 @@ def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> 
                 size *= 8  # a row of many lines, in quotes
     except pa.ArrowInvalid as error:
         if "straddl" in str(error):
-            raise _open_quote(where) from None
+            raise open_quote(where) from None
         if not ragged:
             raise InputError(f"{where} must be a table of text, got: {error}.") from None
         row = ragged[0]
         raise ragged_row(where, row.expected_columns, row.actual_columns, row.text) from None
 
-    # Arrow takes everything after a quote that is not closed as one value.
-    last = table[-1][-1].as_py() if table.num_rows else None
-    if isinstance(last, str) and "\n" in last and not written.rstrip().endswith('"'):
-        raise _open_quote(where)
+    if is_open(table[-1]) and not written.rstrip().endswith('"'):
+        raise open_quote(where)
     return table
 
 
-def _open_quote(where: str) -> InputError:
+def is_open(column: pa.ChunkedArray) -> bool:
+    """Return whether the last value of a last column may be what follows a quote that is not closed.
+
+    Arrow takes everything after it as one value. It may also be a value that ends with a quote at the end of the file.
+    """
+    last = column[-1].as_py() if len(column) else None
+    return isinstance(last, str) and "\n" in last
+
+
+def open_quote(where: str) -> InputError:
+    """Return the error for a quote that is not closed."""
     return InputError(f"{where} must close every quote, got one that is open at its end.")
 
 

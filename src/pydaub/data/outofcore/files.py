@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from pydaub.data.formats.arrow import ARROW, PARQUET, named_columns, opened
 from pydaub.data.formats.base import BOM, GZIP, FileFormat, format_of, read_as, refuse_zero_bytes, wrong_encoding
-from pydaub.data.formats.csv import CSV, MISSING, column_names, delimiter, ragged_row
+from pydaub.data.formats.csv import CSV, MISSING, column_names, delimiter, is_open, open_quote, ragged_row
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,11 +76,12 @@ class _CsvFile(TableFile):
         found, has_rows, separator, blank = self._head()
         if not has_rows:
             return
+        wanted = {found[-1]: pa.string(), **types}  # the last column shows whether a quote is open at the end
         convert = pv.ConvertOptions(
             null_values=MISSING,
             strings_can_be_null=True,
-            include_columns=list(types),
-            column_types=types,
+            include_columns=list(wanted),
+            column_types=wanted,
         )
         reading = pv.ReadOptions(
             column_names=found,
@@ -91,13 +92,18 @@ class _CsvFile(TableFile):
             use_threads=False,
         )
         parse = pv.ParseOptions(delimiter=separator, newlines_in_values=True)
-        total = max(self.path.stat().st_size, 1)
+        total, unclosed = max(self.path.stat().st_size, 1), False
         with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
             try:
                 for batch in pv.open_csv(self._unpacked(raw), reading, parse, convert):
-                    yield pa.Table.from_batches([batch]), min(1.0, raw.tell() / total)
+                    table = pa.Table.from_batches([batch])
+                    if table.num_rows:
+                        unclosed = is_open(table[found[-1]])
+                    yield table.select(list(types)), min(1.0, raw.tell() / total)
             except pa.ArrowInvalid as error:
                 raise self._explained(error, size) from None
+        if unclosed and self._last_character() != '"':
+            raise open_quote(str(self.path))
 
     def _explained(self, error: pa.ArrowInvalid, size: int) -> Exception:
         if "straddl" in str(error):
@@ -114,6 +120,15 @@ class _CsvFile(TableFile):
         packed = raw.read(len(GZIP)) == GZIP
         raw.seek(0)
         return pa.CompressedInputStream(raw, "gzip") if packed else raw
+
+    def _last_character(self) -> str:
+        """Return the last character that is not blank."""
+        decoder, last = codecs.getincrementaldecoder(self.encoding or "utf-8")(), ""
+        with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
+            source = self._unpacked(raw)
+            while content := source.read(HEAD):
+                last = decoder.decode(content).rstrip()[-1:] or last
+        return last
 
     def _head(self) -> tuple[list[str], bool, str, int]:
         """Return the names, whether any row follows, the delimiter, and the number of blank lines before the names."""
