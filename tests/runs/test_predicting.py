@@ -42,18 +42,15 @@ def test_predictions_are_those_of_the_learner(tmp_path: Path, monkeypatch: pytes
     [
         ("exit_politely", r"The learner could not be loaded: error: SystemExit: enough\.$"),
         ("abort", r"The learner could not be loaded: crash: ended by SIGABRT\.$"),
-        ("forever", r"The learner could not be loaded: timeout: longer than 1 s\.$"),
+        ("forever", r"The learner could not be loaded: timeout: longer than 1 s\. Raise `--learner-timeout`"),
     ],
 )
-def test_a_learner_that_misbehaves_when_it_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, message: str
-) -> None:
-    monkeypatch.setattr("pydaub.runs.predicting.LOADING", Limits(seconds=1.0))
+def test_a_learner_that_misbehaves_when_it_is_loaded(tmp_path: Path, what: str, message: str) -> None:
     fitted = faulty.Unpickled(what).fit(X, y)
     (tmp_path / PICKLE).write_bytes(pickle.dumps(fitted))
     with Predictor(tmp_path) as predictor, pytest.raises(InputError, match=r"is a pickle: loading it runs code"):
         predictor.predict(X)
-    with Predictor(tmp_path, trust=True) as predictor, pytest.raises(SavedLearnerError, match=message):
+    with Predictor(tmp_path, trust=True, seconds=1) as predictor, pytest.raises(SavedLearnerError, match=message):
         predictor.predict(X)
 
 
@@ -83,6 +80,14 @@ def test_a_learner_that_misbehaves_when_it_predicts(
     (tmp_path / PICKLE).write_bytes(pickle.dumps(Predicting(what).fit(X, y)))
     with Predictor(tmp_path, trust=True) as predictor, pytest.raises(error, match=message):
         predictor.predict(X)
+
+
+def test_a_learner_that_hangs_when_it_predicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / PICKLE).write_bytes(pickle.dumps(Predicting("forever").fit(X, y)))
+    with Predictor(tmp_path, trust=True) as predictor:
+        monkeypatch.setattr(predictor, "_limits", Limits(seconds=0.1))  # loading it takes longer
+        with pytest.raises(SavedLearnerError, match=r"used to predict: timeout: longer than 0\.1 s\. Raise `--learner"):
+            predictor.predict(X)
 
 
 def test_what_a_learner_prints_is_not_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

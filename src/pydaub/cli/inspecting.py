@@ -13,10 +13,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from pydaub.cli import units
 from pydaub.cli.app import app, complain
 from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, output
 from pydaub.cli.output import run_as_json
-from pydaub.cli.units import names
 from pydaub.errors import InputError
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_lines, print_run, print_table
@@ -79,7 +79,7 @@ def plot(
 
     account = RunFolder(folder).account()
     try:
-        for path in draw_run(account, out or folder / "plots", names(formats.lower())):
+        for path in draw_run(account, out or folder / "plots", units.names(formats.lower())):
             typer.echo(path)
     except OSError as error:
         raise InputError(f"Cannot write the figures: {error.strerror}. Choose another `--out`.") from None
@@ -115,6 +115,12 @@ def predict(
         bool, typer.Option("--trust", help="Load the learner even if loading it may run code from its file.")
     ] = False,
     encoding: Encoding = None,
+    learner_timeout: Annotated[
+        str | None,
+        typer.Option(
+            help="Time limit for loading the learner, and for each 50,000 rows: 90s, 10m, 2h.  [default: 10m]"
+        ),
+    ] = None,
     weka_jar: WekaJar = None,
 ) -> None:
     """Predict new rows with the selected learner of a run."""
@@ -124,7 +130,8 @@ def predict(
         from pydaub.learners.weka.jar import use_jar
 
         use_jar(weka_jar)
-    with Predictor(folder, trust=trust) as predictor:
+    seconds = units.seconds(learner_timeout, "--learner-timeout")
+    with Predictor(folder, trust=trust, seconds=seconds) as predictor:
         from pydaub.data import new_rows  # slow imports, while the child begins to load the learner
         from pydaub.data.prepared import write_output
         from pydaub.runs.folder import RunFolder

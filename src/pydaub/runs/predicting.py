@@ -1,7 +1,7 @@
 """Predict with a saved learner, which is loaded and used in a child process.
 
-A learner that hangs when it is loaded, crashes or exits is then an error with a reason, and what it prints is not mixed
-with the predictions.
+A learner that hangs, crashes or exits is then an error with a reason, and what it prints is not mixed with the
+predictions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydaub.errors import InputError, PydaubError, SavedLearnerError, one_line
-from pydaub.isolation.nursery import NO_LIMITS, Limits, Nursery
+from pydaub.isolation.nursery import Limits, Nursery
 from pydaub.isolation.proc import cores
 
 if TYPE_CHECKING:
@@ -23,26 +23,28 @@ if TYPE_CHECKING:
 
     from pydaub.isolation.nursery import Ended
 
-BLOCK: Final = 200_000  # rows that are predicted at a time
-LOADING: Final = Limits(seconds=600.0)
+BLOCK: Final = 50_000  # rows that are predicted at a time
+PATIENCE: Final = 600.0  # seconds for loading the learner, and for each block
 SERVE: Final = f"{__name__}:serve"
 
 
 class Predictor:
     """The learner that was saved in a folder, in a child process; `trust` as for `saving.load`.
 
-    It begins to load the learner at once, so that the caller can read rows meanwhile.
+    It begins to load the learner at once, so that the caller can read rows meanwhile. `seconds` is the time limit for
+    loading it, and for predicting each block of rows.
     """
 
-    def __init__(self, folder: Path, *, trust: bool = False) -> None:
+    def __init__(self, folder: Path, *, trust: bool = False, seconds: float | None = None) -> None:
         self._saved = {"folder": str(folder), "trust": trust}
+        self._limits = Limits(seconds=PATIENCE if seconds is None else seconds)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         self._shared = Path(self._stack.enter_context(TemporaryDirectory(prefix="pydaub-", ignore_cleanup_errors=True)))
         self._nursery = Nursery(SERVE)
         self._stack.callback(self._nursery.close)
-        self._nursery.begin(self._saved, LOADING, reusable=True)
+        self._nursery.begin(self._saved, self._limits, reusable=True)
         self._loading = True
         return self
 
@@ -67,7 +69,7 @@ class Predictor:
         given, found = self._shared / "rows", self._shared / "found"
         given.write_bytes(pickle.dumps(rows))
         call = {**self._saved, "given": str(given), "found": str(found), "proba": proba}
-        self._nursery.begin(call, NO_LIMITS, reusable=True)
+        self._nursery.begin(call, self._limits, reusable=True)
         self._answer("used to predict")
         columns: dict[str, list[Any]] = json.loads(found.read_text())
         return columns
@@ -78,7 +80,8 @@ class Predictor:
         while ended is None:
             ended = self._nursery.wait()
         if ended.status != "ok":
-            raise SavedLearnerError(f"The learner could not be {what}: {ended.status}: {ended.message}.")
+            advice = " Raise `--learner-timeout` if it needs longer." if ended.status == "timeout" else ""
+            raise SavedLearnerError(f"The learner could not be {what}: {ended.status}: {ended.message}.{advice}")
         if ended.value:
             raise InputError(str(ended.value))
 
