@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +38,7 @@ EVENTS: list[Event] = [
     Evaluated(A, Measurement(0.5, 0.25, 1.0, {"auc": 0.1 + 0.2, "peak_mb": 1e9}), 2.0),
     Evaluated(A, Measurement(0.5, 0.25, 1.0, {}, (0.1 + 0.2, -1.0)), 2.0),
     Evaluated(A, Measurement(None, 0.25, 1.0, fitting=0.1 + 0.2, scoring=1 / 3, scored=4000), 2.0),
+    Evaluated(A, Measurement(0.5, 0.25, 1.0, retries=2), 2.0),
     Evaluated(A, Postponed(1 / 3), 2.0),
     Selected("tree", 2.5),
     Combined({"tree": 0.25, "line": 0.75}, 0.9, 0.8, 2.75),
@@ -213,6 +215,17 @@ def test_the_limit_of_an_allocation_is_journalled_and_not_compared() -> None:
     for nonsense in (0, -1.0, float("nan"), "x"):
         with pytest.raises(InputError, match=r"`limit` must be"):
             Allocation("tree", 500, nonsense)  # type: ignore[arg-type]  # nonsense
+
+
+@pytest.mark.parametrize("outcome", [Measurement(None, 0.5, 1.0), Failure("error", "x"), Postponed(1.0)])
+def test_retries_are_journalled_and_not_compared(outcome: Any) -> None:
+    event = from_json(to_json(Evaluated(A, replace(outcome, retries=2), 1.0)))
+    assert isinstance(event, Evaluated)
+    assert (event.outcome, event.outcome.retries) == (outcome, 2)
+    assert "retries" not in to_json(Evaluated(A, outcome, 1.0)), "older journals have none"
+    for nonsense in (-1, 1.5, "x", None):
+        with pytest.raises(InputError, match=r"`retries` must "):
+            replace(outcome, retries=nonsense)
 
 
 @pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf, "x"])

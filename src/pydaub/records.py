@@ -79,6 +79,8 @@ class Measurement:
         went into what is not the learner's: reading and encoding rows for all learners, and further figures.
     scored
         The number of validation rows that the score was measured on; None if on all of them.
+    retries
+        How often the evaluation was begun again because somebody else had killed it. It does not count in comparisons.
     """
 
     train_score: float | None
@@ -89,9 +91,11 @@ class Measurement:
     fitting: float | None = None
     scoring: float | None = None
     scored: int | None = None
+    retries: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:  # noqa: C901  # every field is checked
         train, valid, seconds = self.train_score, self.valid_score, self.seconds
+        _check_retries(self)
         if not isinstance(self.parts, tuple | list):
             raise InputError(f"`parts` must be a tuple of scores, got {self.parts!r}.")
         if self.parts:
@@ -138,17 +142,21 @@ class Failure:
         What went wrong, in one line.
     seconds
         How long the evaluation took until then.
+    retries
+        As for a `Measurement`.
     """
 
     kind: str
     message: str
     seconds: float = 0.0
+    retries: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in FAILURE_KINDS:
             raise InputError(f"`kind` must be one of {', '.join(FAILURE_KINDS)}, got {self.kind!r}.")
         if not isinstance(self.message, str):
             raise InputError(f"`message` must be text, got {self.message!r}.")
+        _check_retries(self)
         seconds = number(self.seconds, "seconds")
         if not 0 <= seconds <= LARGEST:
             raise InputError(f"`seconds` must be finite and not negative, got {seconds}.")
@@ -168,11 +176,15 @@ class Postponed:
     ----------
     seconds
         How long the evaluation took until then.
+    retries
+        As for a `Measurement`.
     """
 
     seconds: float
+    retries: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
+        _check_retries(self)
         object.__setattr__(self, "seconds", number(self.seconds, "seconds"))
         if not 0 <= self.seconds <= LARGEST:
             raise InputError(f"`seconds` must be finite and not negative, got {self.seconds}.")
@@ -184,6 +196,13 @@ class Postponed:
 
 
 Outcome: TypeAlias = Measurement | Failure | Postponed
+
+
+def _check_retries(outcome: Outcome) -> None:
+    if type(outcome.retries) is not int or outcome.retries < 0:
+        object.__setattr__(outcome, "retries", whole(outcome.retries, "retries"))
+        if outcome.retries < 0:
+            raise InputError(f"`retries` must not be negative, got {outcome.retries}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,6 +467,7 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911
 
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """Return the fields of an outcome as plain JSON values."""
+    again = {"retries": outcome.retries} if outcome.retries else {}
     if isinstance(outcome, Measurement):
         return {
             "train_score": None if outcome.train_score is None else float(outcome.train_score),
@@ -456,20 +476,22 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
             **{name: value for name in OPTIONAL if (value := getattr(outcome, name)) is not None},
             **({"metrics": dict(outcome.metrics)} if outcome.metrics else {}),
             **({"parts": list(outcome.parts)} if outcome.parts else {}),
+            **again,
         }
     if isinstance(outcome, Postponed):
-        return {"postponed": True, "seconds": float(outcome.seconds)}
-    return {"failure": outcome.kind, "message": outcome.message, "seconds": float(outcome.seconds)}
+        return {"postponed": True, "seconds": float(outcome.seconds), **again}
+    return {"failure": outcome.kind, "message": outcome.message, "seconds": float(outcome.seconds), **again}
 
 
 def outcome_from_json(fields: Mapping[str, Any]) -> Outcome:
     """Return the outcome that `outcome_to_json` wrote."""
+    retries = fields.get("retries", 0)
     if "failure" in fields:
-        return Failure(fields["failure"], fields["message"], fields["seconds"])
+        return Failure(fields["failure"], fields["message"], fields["seconds"], retries)
     if "postponed" in fields:
-        return Postponed(fields["seconds"])
+        return Postponed(fields["seconds"], retries)
     metrics, parts = dict(fields.get("metrics", {})), tuple(fields.get("parts", ()))
-    optional = {name: fields.get(name) for name in OPTIONAL}
+    optional: dict[str, Any] = {name: fields.get(name) for name in OPTIONAL} | {"retries": retries}
     return Measurement(fields["train_score"], fields["valid_score"], fields["seconds"], metrics, parts, **optional)
 
 

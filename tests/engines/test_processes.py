@@ -139,11 +139,12 @@ def test_a_learner_that_somebody_kills_is_trained_again_and_that_is_said(
         os.kill(pids(path)[0], signal.SIGKILL)
         wait_until(lambda: engine.collect(0.0) is None and len(pids(path)) == 2)
         gate.touch()
-        assert isinstance(collected(engine)[1], Measurement)
+        measured = collected(engine)[1]
+        assert (type(measured), measured.retries) == (Measurement, 1)
         assert caplog.messages == ["gated on 420 rows was killed, but not by pydaub. Times that it was begun again: 1."]
         failure = outcome_of(engine, "lemming")
     assert isinstance(failure, Failure)
-    assert (failure.kind, failure.message) == ("crash", "ended by SIGKILL, 3 times in a row")
+    assert (failure.kind, failure.message, failure.retries) == ("crash", "ended by SIGKILL, 3 times in a row", 2)
 
 
 def test_a_score_that_is_not_a_number_is_a_failure(engine: ProcessEngine) -> None:

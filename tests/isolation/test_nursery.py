@@ -129,6 +129,35 @@ def test_a_daemon_of_a_call_does_not_outlive_a_server_that_was_killed(nursery: N
     assert not any(map(alive, pids(path)))
 
 
+@linux
+def test_a_daemon_of_a_call_does_not_outlive_the_next_nursery_where_owner_and_server_were_killed(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    path, note = tmp_path / "others", tmp_path / "note"
+    nursery.note(note)
+    nursery.begin({"what": "start_others", "path": str(path), "apart": True, "stay": True})
+    wait_until(lambda: len(pids(path)) == 2)
+    os.kill(nursery._process.pid, signal.SIGKILL)  # noqa: SLF001  # its owner does not notice, as if it were killed too
+    with closing(Nursery("faults:call")) as other:
+        other.note(note)
+        assert not any(map(alive, pids(path)))
+        other.begin({"what": "echo", "value": "fine"})
+        assert ended(other).value == "fine"
+    assert not note.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"PATH", b"PYDAUB_", b"PYDAUB_0123456789abcdef\n", b"\xff"])
+def test_a_note_of_somebody_else_ends_nothing(
+    nursery: Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    killed: list[str] = []
+    (tmp_path / "note").write_bytes(content)
+    with monkeypatch.context() as patched:
+        patched.setattr("pydaub.isolation.nursery.kill_marked", lambda marker, *_: killed.append(marker))
+        nursery.note(tmp_path / "note")
+    assert not killed
+
+
 UNDER_A_LIMIT = """
 import resource
 from pydaub.isolation.nursery import Limits, Nursery

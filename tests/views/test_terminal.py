@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -279,6 +280,9 @@ def test_a_result_in_words() -> None:
     assert "2 allocations, 80 rows, 2.5 s of training; 4.0 s on 2 workers." in text
     assert f"Failed: 1 x error ({SHOWN}): {SHOWN}" in text
     assert "\x1b" not in text
+    killed = account(TREE[0], Evaluated(Allocation("tree", 40), replace(MEASURED, retries=2), 2.0))
+    assert "Killed, but not by pydaub, and begun again: tree with 40 rows." in printed(killed)
+    assert killed.decisions[-1].words == "tree with 40 rows was killed, but not by pydaub, and begun again 2 times."
     stopped = printed(account(*TREE, Stopped("time limit", 3.0)))
     assert "The run ended early (time limit). The best so far is tree: accuracy 0.7500 with 40 of 40 rows." in stopped
     assert re.search(r"^tree .* best so far", stopped, flags=re.MULTILINE)

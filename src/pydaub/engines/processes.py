@@ -33,6 +33,7 @@ LOGGER: Final = logging.getLogger("pydaub")
 HANDLING_SECONDS: Final = 600.0  # the least time limit for loading and saving fitted learners
 NO_PICKLES: Final = 'In Python, `DaubSearch(engine="serial")` needs no pickles.'
 DAMAGED: Final = "its answer could not be understood"
+NOTE: Final = "processes.txt"  # in the folder of a task, as long as there may be processes of it
 LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all libraries with threads are imported
 
 
@@ -168,8 +169,8 @@ class IsolatedEngine:
             words = f"{allocation.learner} on {allocation.size:,} rows"
             LOGGER.warning("%s was killed, but not by pydaub. Times that it was begun again: %d.", words, ended.losses)
         if ended.status == "timeout" and (allocation.limit or math.inf) < (self._limits.seconds or math.inf):
-            return allocation, Postponed(ended.seconds)
-        return allocation, _outcome(ended, peak=self._peak)
+            return allocation, Postponed(ended.seconds, ended.losses)
+        return allocation, replace(_outcome(ended, peak=self._peak), retries=ended.losses)
 
     def cancel(self, allocation: Allocation) -> None:
         """Kill the worker of an evaluation."""
@@ -290,8 +291,9 @@ class ProcessEngine(IsolatedEngine):
     """An engine with `workers` processes on this machine; see `IsolatedEngine`."""
 
     def __init__(self, task: Task, workers: int, folder: Path, limits: Limits = NO_LIMITS) -> None:
-        count = from_one(workers, "workers")
-        super().__init__(task, folder, limits, Nursery.taken(WORK, PRELOAD), lambda: count, gpus=gpus())
+        count, nursery = from_one(workers, "workers"), Nursery.taken(WORK, PRELOAD)
+        nursery.note(Path(folder).resolve() / NOTE)
+        super().__init__(task, folder, limits, nursery, lambda: count, gpus=gpus())
 
 
 def preload(task: Task) -> list[str]:

@@ -196,8 +196,8 @@ class _Measured(NamedTuple):
 
     def after(self, seconds: float, scored: int | None) -> Measurement:
         """Return the measurement, which took so many seconds in all."""
-        times = {"fitting": self.fitting, "scoring": self.scoring}
-        return Measurement(self.train, self.valid, seconds, self.metrics, self.parts, **times, scored=scored)
+        own = (self.fitting, self.scoring)
+        return Measurement(self.train, self.valid, seconds, self.metrics, self.parts, *own, scored)
 
 
 def _measured(  # noqa: PLR0913, PLR0917  # a fold has a number besides

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -26,8 +27,10 @@ from pydaub.isolation.server import STOPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 OWN: Final = "PYDAUB_"  # environment variables that begin so are ours
+MARKER: Final = re.compile(f"{OWN}[0-9a-f]{{16}}")
 RETRIES: Final = 2  # of a call that somebody else has killed; the last one is the only call at that time
 LOOK_SECONDS: Final = 1.0  # how often it is checked that the server was not stopped
 SERVER_KILLED: Final = "the process that started it was killed"
@@ -105,12 +108,13 @@ class Nursery:
         self._calls: dict[int, _Call] = {}  # those that have not ended, by key
         self._ready: deque[Ended] = deque()
         self._keys = 0
+        self._marker = f"{OWN}{secrets.token_hex(8)}"  # a variable by which all descendants are found
+        self._note: Path | None = None
         self._start()
 
     def _start(self) -> None:
         self._server, theirs = Pipe()
         self._stops, self._looked = 0, time.monotonic()
-        self._marker = f"{OWN}{secrets.token_hex(8)}"  # a variable by which its descendants are found
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(  # noqa: S603  # this very interpreter, with our own arguments
             [sys.executable, "-P", "-c", f"from pydaub.isolation.server import serve; serve({theirs.fileno()})"],
@@ -152,6 +156,19 @@ class Nursery:
     def _setup_of(function: str, preload: Sequence[str]) -> dict[str, Any]:
         ours = {name: value for name, value in os.environ.items() if name.startswith(OWN)}  # children read them
         return {"function": function, "preload": list(preload), "path": [*map(str, sys.path)], "environment": ours}
+
+    def note(self, path: Path) -> None:
+        """Note in a file how the processes are found, until `close`; kill those that an earlier note there is about.
+
+        An earlier note means that its nursery was killed, and perhaps its server in the same moment. The caller makes
+        sure that no other process uses the file.
+        """
+        with suppress(OSError, ValueError):
+            if MARKER.fullmatch(before := path.read_text()):
+                kill_marked(before)
+        with suppress(OSError):  # a disk that is full; nothing but this depends on the note
+            path.write_text(self._marker)
+            self._note = path
 
     def begin(
         self,
@@ -268,6 +285,9 @@ class Nursery:
         self._ready.clear()
         if self._process.returncode is None:  # else another process may have its id by now
             self._end_server()
+        if self._note is not None:
+            with suppress(OSError):
+                self._note.unlink(missing_ok=True)
 
     def _end_server(self) -> None:
         self._server.close()  # the server sees end-of-file, kills its children and exits

@@ -36,13 +36,17 @@ def kill_strays(known: set[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def kill_marked(marker: str, session: int) -> None:
-    """Kill every process that has inherited a variable of this name, or that is in this session.
+def kill_marked(marker: str, session: int | None = None) -> None:
+    """Kill every process that has inherited a variable of this name, or that is in this session, if one is given.
 
     A process that has left its session and its parent still has the environment that it was started with.
     """
     for _ in range(ROUNDS):  # they may fork while they are killed
-        found = [pid for pid in processes() if _session(pid) == session or marker.encode() in _environment(pid)]
+        found = [
+            pid
+            for pid in processes()
+            if marker.encode() in _environment(pid) or (session is not None and _session(pid) == session)
+        ]
         for pid in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

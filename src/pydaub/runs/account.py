@@ -241,6 +241,10 @@ class Account:
     def _evaluated(self, allocation: Allocation, outcome: Outcome) -> None:
         name = allocation.learner
         self._improve(allocation, outcome)
+        if outcome.retries:
+            times = "once" if outcome.retries == 1 else f"{outcome.retries} times"
+            words = f"{name} with {allocation.size:,} rows was killed, but not by pydaub, and begun again {times}."
+            self._log(words, name)
         if isinstance(outcome, Postponed):
             taken = f"{outcome.seconds:,.1f} s with {allocation.size:,} rows"
             self._log(f"{name} waits: it was ended after {taken}, longer than it is worth now.", name)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | float | None  # of a table
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+NAMED = 5  # evaluations, in a sentence
 CLASS_MEANS = ("precision", "recall", "f1")
 FOR_MEMORY = (
     "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
@@ -198,8 +199,13 @@ def guessed(result: Result) -> list[str]:
 
 
 def failures(result: Result) -> list[str]:
-    """Return the failures, grouped, and what to do about them."""
+    """Return the failures, grouped, and what to do about them; and who was killed by somebody else."""
     lines = [f"Failed: {way}" for way in grouped(result.failures)]
+    outcomes = {**{step.allocation: step.outcome for step in result.steps}, **result.speculated}
+    killed = [f"{each.learner} with {each.size:,} rows" for each, outcome in outcomes.items() if outcome.retries]
+    if killed:
+        more = f" and {len(killed) - NAMED:,} more" if len(killed) > NAMED else ""
+        lines.append(f"Killed, but not by pydaub, and begun again: {', '.join(killed[:NAMED])}{more}.")
     if any(failure.kind == "memory" for failure in result.failures.values()):
         lines.append(FOR_MEMORY)
     return lines

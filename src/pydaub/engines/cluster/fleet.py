@@ -292,4 +292,4 @@ def given_up(key: int, cause: Exception, losses: int) -> Ended:
     names = [kind.__name__ for kind in type(cause).__mro__]
     words = next((LOSSES[name] for name in names if name in LOSSES), f"it was lost ({one_line(cause)})")
     status = "memory" if "OutOfMemoryError" in names else "crash"
-    return Ended(key, status, None, f"{words}; it was tried {losses} times", 0.0, 0.0)
+    return Ended(key, status, None, f"{words}; it was tried {losses} times", 0.0, 0.0, losses - 1)
