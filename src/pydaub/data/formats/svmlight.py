@@ -29,7 +29,9 @@ def read_svmlight(path: Path, _encoding: str | None, _text: Collection[str]) -> 
     except OverflowError:
         raise InputError(f"{path} must number its features below {MOST_FEATURES:,}, got a larger number.") from None
     except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} must be an svmlight file, got something else: {str(error).rstrip(".")}. {ADVICE}") from None
+        raise InputError(
+            f"{path} must be an svmlight file, got something else: {str(error).rstrip('.')}. {ADVICE}"
+        ) from None
     if rows.shape[1] > MOST_FEATURES:
         raise InputError(f"{path} must number its features below {MOST_FEATURES:,}, got {rows.shape[1] - 1:,}.")
     if not rows.nnz:
