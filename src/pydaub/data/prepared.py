@@ -220,8 +220,8 @@ def publish(temporary: Path, folder: Path, schema: Schema, labels: Array, **abou
 
 
 def _mapped(stem: Path, schema: Schema, names: list[str]) -> Part:
-    rows = FORMS[schema.form].mapped(Path(f"{stem}.rows"), schema.features)
-    return Part(rows, **{name: mapped(f"{stem}.{name}") for name in names})
+    values = {name: mapped(f"{stem}.{name}") for name in names}
+    return Part(FORMS[schema.form].mapped(Path(f"{stem}.rows"), (len(values["target"]), schema.features)), **values)
 
 
 def _feed(digest: hashlib.blake2b, value: bytes | Array | None) -> None:

@@ -62,8 +62,8 @@ class Rows(ABC):
 
     @classmethod
     @abstractmethod
-    def mapped(cls, stem: Path, features: int) -> Self:
-        """Memory-map the files that `write` wrote."""
+    def mapped(cls, stem: Path, shape: tuple[int, int]) -> Self:
+        """Memory-map the files that `write` wrote, of so many rows and columns."""
 
 
 class MatrixRows(Rows):
@@ -100,10 +100,9 @@ class MatrixRows(Rows):
         np.save(f"{stem}.npy", self.held)
 
     @classmethod
-    def mapped(cls, stem: Path, features: int) -> Self:
+    def mapped(cls, stem: Path, shape: tuple[int, int]) -> Self:
         """Memory-map the files that `write` wrote."""
-        values = mapped(stem)
-        return cls(values.reshape(len(values), features))
+        return cls(mapped(stem).reshape(shape))
 
     def _count(self, test: np.ufunc) -> Array:
         """Return the number of values in each column that pass a test."""
@@ -153,10 +152,10 @@ class SparseRows(Rows):
             np.save(f"{stem}.{name}.npy", part)
 
     @classmethod
-    def mapped(cls, stem: Path, features: int) -> Self:
+    def mapped(cls, stem: Path, shape: tuple[int, int]) -> Self:
         """Memory-map the files that `write` wrote."""
         data, indices, indptr = (mapped(f"{stem}.{name}") for name in CSR)
-        return cls(_csr(data, indices, indptr, features))
+        return cls(_csr(data, indices, indptr, shape[1]))
 
 
 class FrameRows(Rows):
@@ -193,34 +192,62 @@ class FrameRows(Rows):
 
     def take(self, rows: Array) -> Self:
         """Return the rows at these positions, in this order."""
-        return type(self)(self.held.take(pa.array(rows)).combine_chunks())
+        return type(self)(self._table().take(pa.array(rows)).combine_chunks())
 
     def infinite(self) -> dict[int, int]:
         """Return how many infinite values each column has that has any, by its place."""
-        floats = {place: column for place, column in enumerate(self.held.columns) if pa.types.is_floating(column.type)}
+        columns = self._table().columns
+        floats = {place: column for place, column in enumerate(columns) if pa.types.is_floating(column.type)}
         counts = {place: pc.sum(pc.is_inf(column)).as_py() for place, column in floats.items()}
         return {place: count for place, count in counts.items() if count}
 
     def parts(self) -> Iterator[bytes | Array]:
         """Yield types and hashes of values: the bytes of an Arrow table are undefined where values are missing."""
-        yield self.held.schema.metadata[LIBRARY]
-        for field in self.held.schema:
+        table = self._table()
+        yield table.schema.metadata[LIBRARY]
+        for field in table.schema:
             yield f"{field.name}: {field.type}".encode()
-            values = self.held[field.name].to_pandas(date_as_object=False)
+            values = table[field.name].to_pandas(date_as_object=False)
             yield pd.util.hash_pandas_object(values, index=False).to_numpy()
 
     def write(self, stem: Path) -> None:
         """Write one file of one batch."""
         with pa.OSFile(f"{stem}.arrow", "wb") as file, pa.ipc.new_file(file, self.held.schema) as writer:
-            writer.write_table(self.held.unify_dictionaries())
+            writer.write_table(self._table().unify_dictionaries())
 
     @classmethod
-    def mapped(cls, stem: Path, features: int) -> Self:
-        """Memory-map the files that `write` wrote."""
-        table = pa.ipc.open_file(pa.memory_map(f"{stem}.arrow")).read_all()
-        if table.num_columns != features:
-            raise ValueError(f"{features} columns were expected")
-        return cls(table)
+    def mapped(cls, stem: Path, shape: tuple[int, int]) -> Self:
+        """Memory-map the files that `write` wrote; batches of rows are looked up when they are used."""
+        reader = pa.ipc.open_file(pa.memory_map(f"{stem}.arrow"))
+        if len(reader.schema) != shape[1]:
+            raise ValueError(f"{shape[1]} columns were expected")
+        return cls(_TableFile(reader, shape))
+
+    def _table(self) -> pa.Table:
+        """Return all rows as a table."""
+        return self.held.slice(0, len(self))
+
+
+@dataclass(frozen=True)
+class _TableFile:
+    """A memory-mapped Arrow file, used like a table. Only the batches that hold wanted rows are looked up."""
+
+    reader: Any
+    shape: tuple[int, int]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return self.reader.schema
+
+    def slice(self, start: int, length: int) -> pa.Table:
+        """Return so many rows from `start` on."""
+        batches: list[pa.RecordBatch] = []
+        found, wanted = 0, min(start + length, self.shape[0])
+        while found < wanted:
+            batches.append(self.reader.get_batch(len(batches)))
+            found += batches[-1].num_rows
+        return pa.Table.from_batches(batches, self.schema).slice(start, length)
 
 
 FORMS: Final[Mapping[Form, type[Rows]]] = {kind.form: kind for kind in (MatrixRows, SparseRows, FrameRows)}

@@ -233,6 +233,26 @@ def test_the_output_does_not_depend_on_the_memory(
     assert seen[0] == seen[1] == seen[2]
 
 
+def test_a_frame_is_opened_without_reading_the_rows_that_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pydaub.data.outofcore.gather.BATCH", 2**12)
+    frame = table(2000)
+    frame["town"] = np.where(frame["noise"] > 0, "Ulm", "Köln")
+    frame.to_parquet(tmp_path / "data.parquet")
+    rows = prepared(tmp_path / "data.parquet", tmp_path / "out").train(60).X
+    path = tmp_path / "out" / "train.rows.arrow"
+    with pa.ipc.open_file(path) as file:
+        assert file.num_record_batches >= 10
+    content = path.read_bytes()
+    start, end = len(content) // 4, len(content) * 3 // 4
+    path.write_bytes(content[:start] + bytes(end - start) + content[end:])
+    again = Prepared.open(tmp_path / "out")
+    assert again.train(60).X.equals(rows)
+    with pytest.raises(OSError, match=r"flatbuffer|message"):  # the rows that are damaged now
+        _ = again.train(1000).X
+
+
 def test_columns_whose_blocks_differ_get_one_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
     rows = 900
@@ -437,6 +457,18 @@ def write_one_batch(path: Path) -> None:
     feather.write_feather(many(2_000_000), path, compression="uncompressed", chunksize=2_000_000)
 
 
+def write_frame(path: Path) -> None:
+    """Write 400 MB of numbers and text."""
+    rng, writer = np.random.default_rng(0), None
+    words = pa.array([f"some words {number}" for number in range(5000)])
+    for _ in range(10):
+        rows = many(200_000).append_column("town", words.take(pa.array(rng.integers(0, 5000, 200_000))))
+        writer = writer or pq.ParquetWriter(path, rows.schema)
+        writer.write_table(rows)
+    if writer:
+        writer.close()
+
+
 def write_wide_text(path: Path) -> None:
     csv.write_csv(many(150_000), path)
 
@@ -444,7 +476,13 @@ def write_wide_text(path: Path) -> None:
 @pytest.mark.slow("memory")
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 @pytest.mark.parametrize(
-    ("name", "write"), [("d.parquet", write_dictionary), ("one.arrow", write_one_batch), ("t.csv", write_wide_text)]
+    ("name", "write"),
+    [
+        ("d.parquet", write_dictionary),
+        ("frame.parquet", write_frame),
+        ("one.arrow", write_one_batch),
+        ("t.csv", write_wide_text),
+    ],
 )
 def test_memory_stays_within_its_limit_however_rows_are_stored(
     name: str, write: Callable[[Path], None], tmp_path: Path

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pydaub.data.outofcore.scatter import KEY, MATRIX, TARGET, VALID, bucket
 from pydaub.data.prepared import SIDES, described, publish
-from pydaub.data.rows import FrameRows
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
     from pydaub.data.outofcore.plan import Plan
     from pydaub.data.outofcore.survey import Survey
+    from pydaub.data.schema import Array
 
-BATCH: Final = 2**20  # bytes of a frame that are written at a time if all columns are numbers
-FRAME_ROWS: Final = 1024  # at most, because text can be long
+BATCH: Final = 2**22  # bytes of the batches in which a frame is written
 
 
 def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[str, float], None]) -> None:
@@ -39,11 +40,12 @@ def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[st
             tables = _sorted(work, plan, block) if side == "train" else _tables(work / VALID)
             with ExitStack() as stack:
                 writer = _Writer(temporary / side, found, size, stack)
-                for table in tables if found.form == "matrix" else _even(tables, found):
+                for table in tables:
                     written += table.num_rows
                     writer.write(table)
                     progress("gather", written / sum(found.counts))
-            digest.update(writer.target_digest.digest() + writer.rows_digest.digest())
+                writer.finish()
+            digest.update(writer.digest())
             if writer.written != size:
                 raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
         about = {"notes": found.notes, "fingerprint": digest.hexdigest(), **{side: ["target"] for side in SIDES}}
@@ -69,26 +71,6 @@ def _sorted(work: Path, plan: Plan, block: int) -> Iterator[pa.Table]:
         pa.default_memory_pool().release_unused()
 
 
-def _even(tables: Iterator[pa.Table], found: Survey) -> Iterator[pa.Table]:
-    """Yield the rows in batches of a fixed length, so that the output does not depend on the memory."""
-    count = min(max(1, BATCH // (8 * (len(found.used) + 2))), FRAME_ROWS)
-    held: list[pa.Table] = []
-    for table in tables:
-        held.append(table)
-        del table  # otherwise it stays in memory while the next one is made
-        rows = sum(each.num_rows for each in held)
-        if rows >= count:
-            joined, whole = pa.concat_tables(held), rows - rows % count
-            held.clear()
-            for start in range(0, whole, count):
-                # A slice would keep the whole table in memory.
-                yield joined.take(pa.array(np.arange(start, start + count)))
-            held.append(joined.take(pa.array(np.arange(whole, rows))))
-            del joined
-    if any(each.num_rows for each in held):
-        yield pa.concat_tables(held)
-
-
 def _tables(path: Path) -> Iterator[pa.Table]:
     """Yield the rows of a file, which is a sequence of Arrow streams, one per checkpoint."""
     with path.open("rb") as file:
@@ -100,15 +82,16 @@ def _tables(path: Path) -> Iterator[pa.Table]:
 
 
 class _Writer:
-    """The files of one side of prepared data."""
+    """The files of one side of prepared data. They do not depend on how many rows are written at a time."""
 
     def __init__(self, stem: Path, found: Survey, rows: int, stack: ExitStack) -> None:
         self._stem, self._found, self._rows, self._stack = stem, found, rows, stack
         self._target: Any = None
         self._features: Any = None
+        self._waiting: list[pa.Table] = []  # rows of the next batch of a frame
+        self._bytes = 0
+        self._digests: defaultdict[str, hashlib.blake2b] = defaultdict(lambda: hashlib.blake2b(digest_size=16))
         self.written = 0
-        # Two digests, so that the result does not depend on how many rows are written at a time.
-        self.target_digest, self.rows_digest = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
 
     def write(self, table: pa.Table) -> None:
         """Append rows, and add them to the digests."""
@@ -117,25 +100,75 @@ class _Writer:
         if self._target is None:
             self._target = self._array("target", target.dtype, (self._rows,))
         self._target.write(target.data)
-        self.target_digest.update(target.data)
+        self._digests[TARGET].update(target.data)
         features = table.drop_columns([KEY, TARGET])
-        if self._found.form == "matrix":
-            column = features[MATRIX]
-            values = (column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()).flatten().to_numpy()
-            if self._features is None:
-                self._features = self._array("rows", values.dtype, (self._rows, len(self._found.used)))
-            self._features.write(values.data)
-            self.rows_digest.update(values.data)
-        else:
-            if self._features is None:
-                file = self._stack.enter_context(pa.OSFile(f"{self._stem}.rows.arrow", "wb"))
-                self._features = self._stack.enter_context(pa.ipc.new_file(file, features.schema))
-            self._features.write_table(features.combine_chunks())
-            for part in FrameRows(features).parts():
-                self.rows_digest.update(part if isinstance(part, bytes) else part.data)
+        if self._found.form == "frame":
+            self._write_frame(features)
+            return
+        column = features[MATRIX]
+        values = (column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()).flatten().to_numpy()
+        if self._features is None:
+            self._features = self._array("rows", values.dtype, (self._rows, len(self._found.used)))
+        self._features.write(values.data)
+        self._digests[MATRIX].update(values.data)
+
+    def digest(self) -> bytes:
+        """Return a digest of all rows that were written."""
+        return b"".join(each.digest() for each in self._digests.values())
+
+    def finish(self) -> None:
+        """Write the rows of the last batch of a frame."""
+        if self._waiting:
+            self._write_batch()
+
+    def _write_frame(self, table: pa.Table) -> None:
+        """Write the rows in batches, each of which ends where `BATCH` more bytes are full."""
+        ends = self._bytes + np.cumsum(_row_bytes(table))
+        cuts = np.flatnonzero(np.diff(ends // BATCH, prepend=self._bytes // BATCH))
+        self._bytes = int(ends[-1]) if len(ends) else self._bytes
+        start = 0
+        for end in cuts.tolist():
+            self._waiting.append(table.slice(start, end - start))
+            self._write_batch()
+            start = end
+        self._waiting.append(table.slice(start))
+
+    def _write_batch(self) -> None:
+        table, self._waiting = pa.concat_tables([*self._waiting, self._waiting[0].slice(0, 0)]), []
+        if not table.num_rows:
+            return
+        table = table.combine_chunks()  # a copy even of a single slice, whose bitmaps would have bits of other rows
+        if self._features is None:
+            file = self._stack.enter_context(pa.OSFile(f"{self._stem}.rows.arrow", "wb"))
+            self._features = self._stack.enter_context(pa.ipc.new_file(file, table.schema))
+        self._features.write_table(table)
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            for values in _contents(column.chunk(0)):
+                self._digests[f"x{name}"].update(values)
 
     def _array(self, name: str, dtype: Any, shape: Sequence[int]) -> Any:  # noqa: ANN401  # a dtype and a file
         file = self._stack.enter_context(Path(f"{self._stem}.{name}.npy").open("wb"))  # noqa: SIM115  # the stack closes it
         header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": tuple(shape)}
         np.lib.format.write_array_header_1_0(file, header)
         return file
+
+
+def _row_bytes(table: pa.Table) -> Array:
+    """Return the bytes of each row: eight for each column, and its text."""
+    found = np.full(table.num_rows, 8 * table.num_columns)
+    for column in table.columns:
+        if pa.types.is_large_string(column.type):
+            found += pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    return found
+
+
+def _contents(column: pa.Array) -> Iterator[Any]:
+    """Yield the values of a column as bytes, which are defined also where a value is missing."""
+    if pa.types.is_large_string(column.type):
+        yield pc.fill_null(pc.binary_length(column), -1).to_numpy().data
+        offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+        yield memoryview(column.buffers()[2] or b"")[offsets[0] : offsets[-1]]
+    elif pa.types.is_floating(column.type):
+        yield pc.fill_null(column, np.nan).to_numpy().data
+    else:
+        yield pc.fill_null(column.cast(pa.int64()), np.iinfo(np.int64).min).to_numpy().data

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from pydaub.data.coercion import laid_out, refuse_infinite
 from pydaub.data.formats.arrow import frame
+from pydaub.data.outofcore.survey import alike
 from pydaub.data.prepared import sync, write_whole
-from pydaub.data.rows import LIBRARY
 from pydaub.data.target import finite, stored
 from pydaub.errors import InputError
 
@@ -119,21 +119,8 @@ def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Arra
         flat = pa.array(laid.held.astype(found.dtype).reshape(-1))
         table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(flat, len(found.used))})
     else:
-        table = _alike(laid.held, found)
+        table = alike(laid.held, found.used)
     return table.append_column(TARGET, pa.array(target)), codes
-
-
-def _alike(table: pa.Table, found: Survey) -> pa.Table:
-    """Return columns with the same types in every block, whatever its values."""
-    types = {"boolean": pa.float32(), "numeric": pa.float64(), "date": pa.timestamp("us")}
-    columns = []
-    for column in found.used:
-        values = table[column.name]
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        columns.append(values.cast(types.get(column.kind, pa.large_string())))
-    schema = pa.schema([(column.name, values.type) for column, values in zip(found.used, columns, strict=True)])
-    return pa.table(columns, schema=schema.with_metadata({LIBRARY: b"pandas"}))
 
 
 def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:

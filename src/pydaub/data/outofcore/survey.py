@@ -17,12 +17,13 @@ import pyarrow.compute as pc
 from pydaub.data.coercion import laid_out
 from pydaub.data.columns import check_kinds, check_roles, form_of, infer_columns, is_number, is_whole, left_out
 from pydaub.data.formats.arrow import frame, plain
+from pydaub.data.rows import LIBRARY
 from pydaub.data.schema import TEXTS, Column, Schema
 from pydaub.data.target import encoded, labels_from_json, labels_to_json, whole_labels
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -178,7 +179,9 @@ class _Found:
         rows = frame(sample, self.where)
         columns = self._columns(rows.drop(columns=self.target))
         form, notes = form_of(columns), left_out(columns)
-        held = laid_out(rows, [column for column in columns if column.used], form).held
+        used = [column for column in columns if column.used]
+        held = laid_out(rows, used, form).held
+        held = alike(held, used) if form == "frame" else held
         task, labels, counts = self._classes(rows[self.target], types)
         if self.missing[self.target]:
             notes.append(f"Rows without a target were left out: {self.missing[self.target]:,}.")
@@ -232,6 +235,19 @@ class _Found:
         if found.task == "regression":
             return found.task, found.labels, (present,)
         return found.task, found.labels, tuple(np.bincount(found.numbers, counts).astype(int).tolist())
+
+
+def alike(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """Return columns with the same types in every block, whatever its values."""
+    types = {"boolean": pa.float32(), "numeric": pa.float64(), "date": pa.timestamp("us")}
+    made = []
+    for column in columns:
+        values = table[column.name]
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        made.append(values.cast(types.get(column.kind, pa.large_string())))
+    schema = pa.schema([(column.name, values.type) for column, values in zip(columns, made, strict=True)])
+    return pa.table(made, schema=schema.with_metadata({LIBRARY: b"pandas"}))
 
 
 def _casts(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
