@@ -32,7 +32,7 @@ from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
 from pydaub.learners.own import kind
-from pydaub.records import METRICS, VALIDATION_FRACTION, Evaluated, Event, Failure
+from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
 from pydaub.views.notebook import Card, in_notebook, verdict_line
@@ -118,6 +118,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         Number of folds or a splitter, to score by cross-validation instead of validation rows.
     validation_fraction
         Share of the rows to validate on, where `fit` is given no validation rows.
+    validation_rows
+        Number of rows to validate on at most. A note says if that leaves few rows of some class.
     score_rows
         "few": learners that do not have all rows are scored on some of the validation rows only (4,000, or as many as
         they were trained on), the same for all. "all": on all of them, and on their own sample. None leaves it to the
@@ -209,6 +211,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     scoring: Any = None
     cv: Any = None
     validation_fraction: float = VALIDATION_FRACTION
+    validation_rows: int = VALIDATION_ROWS
     score_rows: str | None = None
     metrics: str = METRICS[0]
     refit: bool = True
@@ -262,7 +265,7 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             X,
             y,
             validation=None if X_val is None else (self._checked(X_val, reset=False), y_val),
-            split=Split(fraction=self.validation_fraction, none=self.cv is not None),
+            split=Split(self.validation_fraction, none=self.cv is not None, most=self.validation_rows),
             sample_weight=weights,
             groups=groups,
             task=self._task_of_learners(),

@@ -205,6 +205,7 @@ def test_ten_rows_are_enough(tmp_path: Path) -> None:
                 ("group", {"group": "family"}),
                 ("time", {"time": "day"}),
                 ("validation_fraction", {"split": Split(0.2)}),
+                ("validation_rows", {"split": Split(most=20)}),
             )
         ),
         ("label", {"split": Split(1e-300)}, "`validation_fraction` must leave a row to validate on, got 1e-300 of 60"),

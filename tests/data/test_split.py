@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pydaub import InputError
-from pydaub.data import Split
+from pydaub.data import Split, prepare
 from pydaub.data.split import by_fraction, by_groups, by_time, shuffled
 from pydaub.records import VALIDATION_FRACTION
 
@@ -59,6 +62,18 @@ def test_the_default_is_thirty_percent_of_each_class() -> None:
     codes = np.repeat([0, 1], [700, 300])
     _, valid = by_fraction(codes, 1000, VALIDATION_FRACTION, np.random.default_rng(0))
     assert np.bincount(codes[valid]) == pytest.approx([210, 90], abs=1)
+
+
+@pytest.mark.parametrize("how", [{}, {"groups": np.arange(1000) // 10}, {"time": np.arange(1000)}])
+def test_at_most_so_many_rows_validate(how: dict[str, Any]) -> None:
+    codes, rows = np.repeat([0, 1], [990, 10])[::-1], np.arange(1000.0)[:, None]
+    few, all_of_them, default = (prepare(rows, codes, **how, split=Split(most=most)) for most in (100, 500, None))
+    assert (few.full_size, few.valid_size) == (900, 100)
+    assert all_of_them.fingerprint == default.fingerprint
+    assert not all_of_them.notes
+    noted = [note for note in few.notes if "few of the 100 validation rows" in note]
+    assert len(noted) == 1
+    assert re.search(r": 1 \(\d+\)\.", noted[0])
 
 
 def test_a_regression_is_divided_without_classes() -> None:

@@ -31,6 +31,7 @@ LIKELY = {
     "--cv": ["2", "3"],
     "--validation": ["numbers.csv", "other.csv"],
     "--validation-fraction": ["0.2", "0.5"],
+    "--validation-rows": ["20", "1000"],
     "--group": ["a"],
     "--time": ["b"],
     "--drop": ["a", "a,b"],

@@ -17,7 +17,7 @@ from pydaub.cli import units
 from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
-from pydaub.records import METRICS, SCORE_ROWS, VALIDATION_FRACTION
+from pydaub.records import METRICS, SCORE_ROWS, VALIDATION_FRACTION, VALIDATION_ROWS
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Parameter
@@ -52,6 +52,7 @@ Sizes = Annotated[
     str | None, typer.Option(help="A list of sizes instead, such as 500,1000,1500, or 'paper' for the paper's.")
 ]
 Fraction = Annotated[float, typer.Option("--validation-fraction", help="Share of the rows to validate on.")]
+ValidationRows = Annotated[int, typer.Option(help="Number of rows to validate on at most.")]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
 Kinds = Annotated[
     list[str] | None, typer.Option("--kind", help="The kind of a column, such as zip=categorical; may be repeated.")
@@ -88,6 +89,7 @@ class Asked:
     cv: Annotated[int | None, typer.Option(help="Score by cross-validation with this many folds.")] = None
     validation: Annotated[str | None, typer.Option(help="A file with validation rows.")] = None
     fraction: Fraction = VALIDATION_FRACTION
+    validation_rows: ValidationRows = VALIDATION_ROWS
     group: Annotated[str | None, typer.Option(help="A column whose equal values stay in the same part.")] = None
     time: Annotated[str | None, typer.Option(help="A column to split by: the latest rows validate.")] = None
     drop: Drop = None

@@ -12,7 +12,7 @@ import typer
 
 from pydaub.cli import units
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import Drop, Encoding, Fraction, Kinds, Quiet, Seed, Task, output
+from pydaub.cli.options import Drop, Encoding, Fraction, Kinds, Quiet, Seed, Task, ValidationRows, output
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
@@ -28,7 +28,7 @@ def prepare(
     out: Annotated[Path, output("Folder for the prepared data, which `pydaub run` takes as data.")],
     memory: Annotated[str, typer.Option(help="Memory to use at most, all in all: 500MB, 8GB.")] = "2GB",
     validation_fraction: Fraction = VALIDATION_FRACTION,
-    validation_rows: Annotated[int, typer.Option(help="Number of rows to validate on at most.")] = VALIDATION_ROWS,
+    validation_rows: ValidationRows = VALIDATION_ROWS,
     drop: Drop = None,
     kind: Kinds = None,
     task: Task = None,

@@ -10,7 +10,7 @@ import pandas as pd
 from pydaub.data.names import brief, listed
 from pydaub.data.prepared import Part, Prepared
 from pydaub.data.schema import Schema
-from pydaub.data.split import Split, by_fraction, by_groups, by_time, shuffled
+from pydaub.data.split import Split, by_fraction, by_groups, by_time, rare_classes, shuffled
 from pydaub.data.target import Target, encoded, stored
 from pydaub.errors import InputError
 from pydaub.records import whole
@@ -68,7 +68,7 @@ def assembled(  # noqa: PLR0913  # both the data and how to prepare it
         target.labels,
         _part(table, present[train], held[train]),
         _part(other, other_rows, held[valid]),
-        (*about.notes, *_notes(target, train)),
+        (*about.notes, *_notes(target, train), *(_rare(target, valid, split) if validation is None else ())),
     )
 
 
@@ -84,10 +84,10 @@ def _divided(
         raise InputError("Rows must be divided by groups or by time, got both. Leave one out, or give validation rows.")
     split.check(size)
     if timed:
-        return by_time(np.arange(size) if table.time is None else table.time[present], split.fraction)
+        return by_time(np.arange(size) if table.time is None else table.time[present], split.share(size))
     if table.groups is not None:
-        return by_groups(np.unique(table.groups[present], return_inverse=True)[1], split.fraction, rng)
-    return by_fraction(codes, size, split.fraction, rng)
+        return by_groups(np.unique(table.groups[present], return_inverse=True)[1], split.share(size), rng)
+    return by_fraction(codes, size, split.share(size), rng)
 
 
 def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) -> None:
@@ -123,3 +123,11 @@ def _notes(target: Target, train: Array) -> list[str]:
         if len(unseen):
             notes.append(f"Classes without a training row: {listed(names[code] for code in unseen)}.")
     return notes
+
+
+def _rare(target: Target, valid: Array, split: Split) -> list[str]:
+    names = target.labels.tolist()
+    if not names:
+        return []
+    counts, found = (np.bincount(codes, minlength=len(names)) for codes in (target.numbers, target.numbers[valid]))
+    return rare_classes(split, names, counts, found)

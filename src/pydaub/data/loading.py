@@ -20,7 +20,7 @@ from pydaub.data.schema import TEXTS
 from pydaub.data.split import DEFAULT_SPLIT, check_split
 from pydaub.data.target import whole_labels
 from pydaub.errors import InputError
-from pydaub.records import VALIDATION_FRACTION
+from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
 if TYPE_CHECKING:
     from pydaub.data.formats import Source
@@ -96,6 +96,7 @@ def load(  # noqa: PLR0913  # the options of the command line
             "encoding": encoding,
             "cv": split.none,
             "validation_fraction": split.fraction != VALIDATION_FRACTION,
+            "validation_rows": split.most not in {None, VALIDATION_ROWS},
         }
         return _opened(Path(source), target, settled)
     if validation is not None:
@@ -123,8 +124,13 @@ def _check_validation(
     """Refuse to validate on the training rows, and options for a division of rows that is given."""
     if not isinstance(validation, str | Path) or not str(validation):
         raise InputError(f"`validation` must be the path of a file, or None, got {validation!r}.")
-    for name, given in {**dividing, "validation_fraction": split.fraction != VALIDATION_FRACTION}.items():
-        if given:
+    given = {
+        **dividing,
+        "validation_fraction": split.fraction != VALIDATION_FRACTION,
+        "validation_rows": split.most not in {None, VALIDATION_ROWS},
+    }
+    for name, value in given.items():
+        if value:
             raise InputError(f"`{name}` must go without `validation`, which divides the rows already. Leave one out.")
     if str(source) == str(validation) or _same_file(Path(source), Path(validation)):
         raise InputError(

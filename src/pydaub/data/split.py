@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from pydaub.data.names import brief, some
 from pydaub.errors import InputError
-from pydaub.records import VALIDATION_FRACTION
+from pydaub.records import VALIDATION_FRACTION, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydaub.data.schema import Array
+
+FEW: Final = 30  # validation rows of a class; with fewer, the standard error of its recall is up to 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +33,25 @@ class Split:
         Take the latest rows: by the time column, or by the order of the rows if there is none.
     none
         Take no rows, for cross-validation.
+    most
+        The largest number of rows to validate on; None for no limit.
     """
 
     fraction: float = VALIDATION_FRACTION
     by_time: bool = False
     none: bool = False
+    most: int | None = None
 
     def __post_init__(self) -> None:
         given: Any = self.fraction
         if not isinstance(given, Real) or not 0 < given < 1:  # type: ignore[operator]  # float() fails on huge integers
             raise InputError(f"`validation_fraction` must be between 0 and 1, got {given!r}.")
+        if self.most is not None and whole(self.most, "validation_rows") < 1:
+            raise InputError(f"`validation_rows` must be at least 1, got {self.most}.")
+
+    def share(self, rows: int) -> float:
+        """Return the share of so many rows to validate on."""
+        return self.fraction if self.most is None else min(self.fraction, self.most / max(rows, 1))
 
     def check(self, rows: int) -> None:
         """Raise if the fraction of so many rows leaves none to validate on, or none to train on."""
@@ -46,6 +60,19 @@ class Split:
             raise InputError(
                 f"`validation_fraction` must leave a row to {side} on, got {self.fraction:g} of {rows:,} rows."
             )
+
+
+def rare_classes(split: Split, names: Sequence[object], counts: Array, valid: Array) -> list[str]:
+    """Return a note if the largest number of validation rows leaves very few of some classes.
+
+    `counts` and `valid` are all rows and the validation rows of each class.
+    """
+    few = np.flatnonzero((valid < FEW) & (split.fraction * counts >= valid + 1))
+    if split.share(int(counts.sum())) == split.fraction or not len(few):
+        return []
+    shown = some(f"{brief(names[code])} ({valid[code]})" for code in few.tolist())
+    note = f"Classes with few of the {valid.sum():,} validation rows, so that scores that depend on them are uncertain"
+    return [f"{note}: {shown}. More `validation_rows` would help."]
 
 
 def check_split(given: object) -> None:

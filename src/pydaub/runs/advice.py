@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydaub.errors import InputError
-from pydaub.records import Measurement, score_text
+from pydaub.records import VALIDATION_ROWS, Measurement, score_text
 from pydaub.runs.certificate import Prospect, prospect
 from pydaub.runs.contest import curves_of, traces_of
 from pydaub.runs.paired import standard_error
@@ -73,7 +73,9 @@ class Advice:
         if self.needed >= rows:
             enough = f"For {delta}, all {rows:,} rows would not be enough"
         else:
-            enough = f"For {delta}, {self.needed:,} rows are enough (--validation-fraction {self.fraction:.2g})"
+            above = f" --validation-rows {self.needed}" if self.needed > VALIDATION_ROWS else ""
+            option = f"--validation-fraction {self.fraction:.2g}{above}"
+            enough = f"For {delta}, {self.needed:,} rows are enough ({option})"
         if self.prospect is None:
             return [seen, f"{enough}."]
         found = self.prospect

@@ -37,7 +37,7 @@ from pydaub.data.loading import is_prepared
 from pydaub.data.names import listed
 from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
-from pydaub.records import METRICS, VALIDATION_FRACTION, Started
+from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Started
 from pydaub.runs.account import Account
 from pydaub.runs.journal import JOURNAL, is_held, read
 
@@ -68,6 +68,7 @@ class Request:
     cv: int | None = None
     validation: str | None = None
     fraction: float = VALIDATION_FRACTION
+    validation_rows: int = VALIDATION_ROWS
     group: str | None = None
     time: str | None = None
     drop: tuple[str, ...] = ()
@@ -91,7 +92,7 @@ class Request:
 
     def load(self) -> Prepared:
         """Read and prepare the data that was asked for."""
-        split = Split(fraction=self.fraction, by_time=self.time is not None, none=self.cv is not None)
+        split = Split(self.fraction, self.time is not None, self.cv is not None, self.validation_rows)
         return load(
             self.data,
             self.target,

@@ -233,6 +233,13 @@ def test_the_output_does_not_depend_on_the_memory(
     assert seen[0] == seen[1] == seen[2]
 
 
+def test_a_note_names_classes_with_few_validation_rows(tmp_path: Path) -> None:
+    table(3000).to_parquet(tmp_path / "data.parquet")
+    few = prepared(tmp_path / "data.parquet", tmp_path / "few", validation_rows=300)
+    assert (few.valid_size, prepared(tmp_path / "data.parquet", tmp_path / "all").notes) == (300, ())
+    assert [re.sub(r".*: '", "", note) for note in few.notes] == ["rare' (6). More `validation_rows` would help."]
+
+
 def test_a_frame_is_opened_without_reading_the_rows_that_are_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,7 +256,7 @@ def test_a_frame_is_opened_without_reading_the_rows_that_are_not_used(
     path.write_bytes(content[:start] + bytes(end - start) + content[end:])
     again = Prepared.open(tmp_path / "out")
     assert again.train(60).X.equals(rows)
-    with pytest.raises(OSError, match=r"flatbuffer|message"):  # the rows that are damaged now
+    with pytest.raises(pa.ArrowInvalid, match="message"):  # the rows that are damaged now
         _ = again.train(1000).X
 
 
@@ -580,7 +587,7 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         ({"memory": 5}, "`memory` must leave at least"),
         ({"fraction": 1.5}, "`validation_fraction` must be between"),
         ({"validation_rows": 0}, "`validation_rows` must be at least 1"),
-        ({"seed": -1}, "`seed` not negative"),
+        ({"seed": -1}, "`seed` must not be negative"),
         ({"drop": ("nothing",)}, "`drop` must be a column"),
         ({"drop": ("label",)}, "must not be the column of `target`"),
         ({"kinds": {"own": "nonsense"}}, "`kinds` must be among"),

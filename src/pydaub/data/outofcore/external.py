@@ -64,6 +64,11 @@ class Wanted:
     seed: int = 0
     encoding: str | None = None
 
+    @property
+    def split(self) -> Split:
+        """How many rows are for validation."""
+        return Split(self.fraction, most=self.validation_rows)
+
 
 def prepare_out_of_core(
     wanted: Wanted, out: Path, memory: int, progress: Callable[[str, float], None] = lambda *_: None
@@ -108,12 +113,9 @@ def _checked(wanted: Wanted, memory: int) -> Blocks:
         raise InputError(
             f"`memory` must leave at least {LEAST_MEMORY >> 20} MB to work with, got {memory / 2**20:,.0f} MB."
         )
-    Split(wanted.fraction)
-    if whole(wanted.validation_rows, "validation_rows") < 1 or whole(wanted.seed, "seed") < 0:
-        raise InputError(
-            "`validation_rows` must be at least 1 and `seed` not negative, got"
-            f" {wanted.validation_rows} and {wanted.seed}."
-        )
+    _ = wanted.split  # which checks itself
+    if whole(wanted.seed, "seed") < 0:
+        raise InputError(f"`seed` must not be negative, got {wanted.seed}.")
     if wanted.target in wanted.drop:
         raise InputError(f"`drop` must not be the column of `target`, got {wanted.target!r} for both.")
     blocks = Blocks.of(wanted.source, int(BLOCK_SHARE * memory), wanted.encoding, wanted.drop)

@@ -48,7 +48,11 @@ def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[st
             digest.update(writer.digest())
             if writer.written != size:
                 raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
-        about = {"notes": found.notes, "fingerprint": digest.hexdigest(), **{side: ["target"] for side in SIDES}}
+        about = {
+            "notes": (*found.notes, *plan.notes),
+            "fingerprint": digest.hexdigest(),
+            **{side: ["target"] for side in SIDES},
+        }
         publish(temporary, out, found.schema, found.labels, **about)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pydaub.data.split import Split
+from pydaub.data.split import rare_classes
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,15 +71,15 @@ class Plan:
     orders: tuple[Permutation, ...]
     offsets: Array
     buckets: int
+    notes: tuple[str, ...]
 
     @classmethod
     def of(cls, found: Survey, wanted: Wanted, memory: int) -> Plan:
         """Return the plan for a survey."""
         counts = np.array(found.counts)
         rows = int(counts.sum())
-        Split(wanted.fraction).check(rows)
-        share = min(wanted.validation_rows, round(wanted.fraction * rows)) / rows
-        valid = np.minimum(np.floor(share * counts + 0.5).astype(np.int64), counts - 1)
+        wanted.split.check(rows)
+        valid = np.minimum(np.floor(wanted.split.share(rows) * counts + 0.5).astype(np.int64), counts - 1)
         if not valid.sum() and rows > 1:
             valid[np.argmax(counts)] = 1
         if rows < 2 or not valid.sum():  # noqa: PLR2004  # one for each side
@@ -98,7 +98,8 @@ class Plan:
             for count, seed in zip(counts, seeds[1:], strict=True)
         )
         offsets = np.random.default_rng(seeds[0]).random(len(counts))
-        return cls(found, tuple(valid.tolist()), orders, offsets, buckets)
+        notes = rare_classes(wanted.split, found.labels.tolist(), counts, valid) if len(counts) > 1 else ()
+        return cls(found, tuple(valid.tolist()), orders, offsets, buckets, tuple(notes))
 
     def keys(self, codes: Array, before: Array) -> Array:
         """Return the sort key of each row, -inf if it is for validation.
