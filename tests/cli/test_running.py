@@ -329,16 +329,19 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["processes", "serial"])
-def test_a_winner_that_cannot_be_saved(engine: str, tmp_path: Path) -> None:
+def test_a_winner_that_cannot_be_saved(engine: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The result is complete, it is said why there is no learner, and nothing that a learner prints mixes with it."""
     data, folder = written(numbers(), tmp_path / "numbers.csv"), tmp_path / "run"
     (tmp_path / "own.py").write_text(
+        "import os\n"
         "from threading import Lock\n"
         "from sklearn.naive_bayes import GaussianNB\n"
+        "print('imported')\n"
         "class Locked(GaussianNB):\n"
         "    def fit(self, X, y):\n"
         "        self.lock_ = Lock()\n"
         "        print('fitting')\n"
+        "        os.write(1, b'fitting')\n"
         "        return super().fit(X, y)\n"
         "learners = [('locked', Locked())]\n"
     )
@@ -351,6 +354,7 @@ def test_a_winner_that_cannot_be_saved(engine: str, tmp_path: Path) -> None:
         assert (told["selected"], told["state"], told["model"]) == ("locked", "finished", None)
         assert "cannot pickle '_thread.lock' object" in told["not_saved"]
         assert f"pydaub: The selected learner could not be saved: {told['not_saved']}\n" in each.err
+    assert capfd.readouterr().out == ""
     assert json.loads((folder / "result.json").read_text()) == told
     shown = call("show", folder, "--json").json
     assert (shown["model"], shown["not_saved"]) == (None, told["not_saved"])

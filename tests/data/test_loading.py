@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,8 @@ def test_a_validation_file_is_read_like_the_training_file(path: Path, tmp_path: 
 def test_the_training_rows_must_not_validate(path: Path, tmp_path: Path) -> None:
     link = tmp_path / f"link{path.suffix}"
     link.symlink_to(path)
-    for same in (path, path.parent / "." / path.name, link):
+    copy = shutil.copy(path, tmp_path / f"copy{path.suffix}")
+    for same in (path, path.parent / "." / path.name, link, copy):
         with pytest.raises(InputError, match="`validation` must be other rows than those to train on, got"):
             load(path, "label", validation=same)
     with pytest.raises(InputError, match="`validation` must be other rows than those to train on, got parity:100"):

@@ -223,7 +223,7 @@ def test_a_schema_with_other_values_is_damaged(made: RunFolder, value: Any) -> N
             made.schema()
 
 
-@pytest.mark.parametrize("name", ["journal.jsonl", "schema.json", "result.json"])
+@pytest.mark.parametrize("name", ["journal.jsonl", "schema.json", "model.json", "page.json"])
 def test_a_pipe_in_the_folder_is_not_waited_for(made: RunFolder, name: str) -> None:
     (made.path / name).unlink(missing_ok=True)
     os.mkfifo(made.path / name)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -24,7 +26,7 @@ from pydaub.errors import (
 from pydaub.views.summary import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 EXIT_FAILED: Final = 1
 EXIT_BAD_INPUT: Final = 2
@@ -75,6 +77,23 @@ def run_command(arguments: Sequence[str] | None = None) -> None:
 def complain(message: str) -> None:
     """Print one line on stderr."""
     typer.echo(f"pydaub: {plain(message)}", err=True)
+
+
+@contextmanager
+def for_the_result() -> Iterator[None]:
+    """Keep stdout for the result: what learners print in this process, or programs that they start, goes to stderr."""
+    kept = None
+    try:
+        with suppress(OSError, ValueError):  # stdout or stderr may be closed
+            sys.stdout.flush()
+            kept = os.dup(1)
+            os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if kept is not None:
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 def leave_on_termination() -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from pydaub.cli import units
-from pydaub.cli.app import app, complain
+from pydaub.cli.app import app, complain, for_the_result
 from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, output
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError
@@ -177,7 +177,8 @@ def learners(
     use_jar(weka_jar)
     usual = Schema("matrix", str(task), 2, (Column("a", "numeric"), Column("b", "numeric")), (0, 1))  # type: ignore[arg-type]  # one of the two
     left_out: dict[str, str] = {}
-    found = [(learner.name, learner.description) for learner in portfolio(spec, usual, left_out).values()]
+    with for_the_result():  # a person's file is imported
+        found = [(learner.name, learner.description) for learner in portfolio(spec, usual, left_out).values()]
     if as_json:
         typer.echo(json.dumps(dict(found)))
     else:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pydaub.algorithm.strategies import strategies_with
-from pydaub.cli.app import complain, leave_on_termination
+from pydaub.cli.app import complain, for_the_result, leave_on_termination
 from pydaub.cli.output import as_json, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
@@ -75,8 +74,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
     display = Display(options.place, quiet=options.quiet)
     announced = open_page(folder.path, display.tell) if options.dashboard else None
     try:
-        # A learner may print in this process, and stdout is for the result.
-        with redirect_stdout(sys.stderr), display:
+        with for_the_result(), display:
             selection = select(
                 planned,
                 options.where(folder.path),
@@ -129,7 +127,7 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             if not options.quiet:
                 complain(f"strategy {name}:")
             try:
-                with Display(options.place, quiet=options.quiet) as display:
+                with for_the_result(), Display(options.place, quiet=options.quiet) as display:
                     where = options.where(folder / name)
                     selection = select(planned, where, known=known, watch=display.take, hand_over=False)
                 results[name] = selection.result
@@ -169,7 +167,8 @@ def _begin(request: Request, options: Options) -> None:
 
 def _planned(request: Request, data: Prepared, options: Options) -> Plan:
     left_out: dict[str, str] = {}
-    learners = portfolio(request.learners, data.schema, left_out)
+    with for_the_result():  # a person's file is imported
+        learners = portfolio(request.learners, data.schema, left_out)
     task = Task(
         data,
         learners,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -140,8 +141,9 @@ def _check_validation(
 
 
 def _same_file(one: Path, other: Path) -> bool:
+    """Return whether these are the same file, or a file and its copy."""
     with suppress(OSError, ValueError):  # names of data sets; files that do not exist are reported where they are read
-        return one.samefile(other)
+        return one.samefile(other) or (one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False))
     return False
 
 

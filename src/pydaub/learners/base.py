@@ -76,8 +76,8 @@ class Learner:
             self.estimator.get_params()
         except Exception as error:  # noqa: BLE001  # code of the user may raise anything
             raise InputError(
-                f"Learner {self.name!r} must have parameters that can be read, got {one_line(error)} Its `__init__`"
-                " must name each parameter, without *args, and store it under its own name."
+                f"Learner {self.name!r} must have parameters that can be read, got {one_line(error).rstrip('.')}. Its"
+                " `__init__` must name each parameter, without *args, and store it under its own name."
             ) from None
 
 

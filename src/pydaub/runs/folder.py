@@ -116,9 +116,10 @@ class RunFolder:
         if not (path / ABOUT).is_file():
             got = f"one without {ABOUT}" if path.is_dir() else "a file" if path.exists() else "nothing there"
             raise InputError(f"{path} must be the folder of a run, got {got}.")
-        for name in (JOURNAL, RESULT, SCHEMA):  # to read a pipe could take for ever
-            if (path / name).exists() and not (path / name).is_file():
-                raise InputError(f"{path / name} must be a file, got {what_is_there(path / name)}.")
+        for each in path.iterdir():  # to read a pipe, or to write to it, could take for ever
+            folder = each.is_dir() and each.name not in (JOURNAL, RESULT, SCHEMA)
+            if each.exists() and not folder and not each.is_file():
+                raise InputError(f"{each} must be a file, got {what_is_there(each)}.")
         try:
             about = opened(path / ABOUT)
             self._fingerprint = str(about.get("data", ""))  # of the rows; older folders do not have it
