@@ -511,6 +511,19 @@ def score_text(score: float) -> str:
     return f"{score:.4f}"
 
 
+def as_precise(value: float, score: float) -> str:
+    """Return an error or a difference of a score with as many decimals as the score has, and one digit at least.
+
+    >>> [as_precise(0.01234, 0.5), as_precise(758.3, -97130.0), as_precise(1.2e-09, 1.2e-06), as_precise(2e-7, 0.5)]
+    ['0.0123', '758', '1.2e-09', '2e-07']
+    """
+    text = score_text(score)
+    if "e" in text:
+        return f"{value:.2g}"
+    rounded = f"{value:,.{len(text.partition('.')[2])}f}"
+    return rounded if not value or float(rounded.replace(",", "")) else f"{value:.1g}"
+
+
 def parsed(kind: Callable[[str], T], text: str) -> T:
     """Parse a number as people write it: unlike Python, `1_000` is refused with a ValueError."""
     if "_" in text:

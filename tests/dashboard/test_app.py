@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import re
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.resources import files
@@ -207,3 +210,15 @@ def test_more_viewers_than_can_be_served_are_told_so(finished_run: Path) -> None
 def _is_served(page: Page) -> bool:
     with httpx.stream("GET", f"{page.base}/events", headers=page.keys) as answer:
         return bool(answer.status_code == 200)
+
+
+def test_a_page_waits_for_hidden_tabs_that_only_look_now_and_then(finished_run: Path) -> None:
+    site = app.Dashboard(finished_run, list)
+    assert site.patience() == app.LINGER
+    site.viewers[asyncio.Queue()] = True
+    assert site.patience() == math.inf
+    site.viewers.clear()
+    site.left_at = time.monotonic() - 60.0
+    assert site.patience() == math.inf, "browsers wake a hidden tab once a minute"
+    site.left_at -= 60.0
+    assert site.patience() == app.LINGER

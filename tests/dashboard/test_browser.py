@@ -6,12 +6,14 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.commands import numbers, started, wait_until, written
+from dashboard import races
 from dashboard.pages import CHROMIUM, finished, needs_dashboard, watched
 from pydaub.records import Evaluated, Steered
 from pydaub.runs.journal import read
@@ -23,6 +25,12 @@ pytestmark = [
 ]
 PATIENCE = 60_000  # milliseconds until a test fails
 playwright.expect.set_options(timeout=PATIENCE)
+
+CONNECTIONS = 6  # of a browser to one server
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
 
 LEARNERS = """
 import sys
@@ -190,6 +198,26 @@ def test_a_half_open_connection_is_noticed_and_mended(race: Path, tab: Any) -> N
         playwright.expect(tab.locator("#heard")).to_contain_text(re.compile(r"^last heard \d+ s ago"))
         page.process.send_signal(signal.SIGCONT)
         playwright.expect(tab.locator("#state")).to_contain_text("running")
+
+
+@pytest.mark.slow("browser")
+def test_more_tabs_than_a_browser_has_connections_stay_true(tmp_path: Path, tab: Any) -> None:
+    """Without a window, Chromium hides no tab: whether one is hidden is set by hand, and its clock put forward."""
+    tabs = [tab, *(tab.context.new_page() for _ in range(CONNECTIONS))]
+    with ExitStack() as going, watched(going.enter_context(races.going(races.race(tmp_path, 2, until=3)))) as page:
+        for each in tabs:
+            each.clock.install()
+            each.goto(page.address)
+            playwright.expect(each.locator("#state")).to_contain_text("running")
+            each.evaluate(HIDE, True)
+        tabs[1].evaluate(HIDE, False)
+        going.close()
+        playwright.expect(tabs[1].locator("#state")).to_contain_text("killed")
+        assert tabs[0].title().startswith("running")
+        tabs[0].clock.fast_forward(15_000)
+        playwright.expect(tabs[0]).to_have_title(re.compile("^killed"))
+        tabs[2].evaluate(HIDE, False)
+        playwright.expect(tabs[2].locator("#state")).to_contain_text("killed")
 
 
 @pytest.mark.slow("browser")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
@@ -41,6 +42,15 @@ def test_changes_add_up_to_the_whole_whatever_the_pieces(journal: bytes, tmp_pat
     assert seen == len(whole.decisions)
     assert following.snapshot()["decisions"] == story(whole)["decisions"]
     assert not following.trouble
+
+
+def test_what_follows_a_selection_is_shown_while_the_run_still_holds_its_journal(finished_run: Path) -> None:
+    with (finished_run / "journal.jsonl").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        (following := Following(finished_run / "journal.jsonl")).look()
+        assert following.snapshot()["header"]["words"] == "finished; the learner is being prepared and saved"
+    assert following.look()
+    assert following.snapshot()["header"]["words"] == "finished"
 
 
 def test_a_truncated_journal_is_read_again_from_its_start(journal: bytes, tmp_path: Path) -> None:

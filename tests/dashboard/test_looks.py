@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from dashboard.pages import CHROMIUM, needs_dashboard, watched
-from dashboard.races import LONG, race
+from dashboard.races import LONG, going, race
 from dashboard.test_browser import PATIENCE, playwright
 from pydaub import Account
 from pydaub.dashboard.report import Report
@@ -22,6 +23,24 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium"),
     pytest.mark.slow("browser"),
 ]
+
+
+class Race(NamedTuple):
+    """How many learners race, for which scores, until so many outcomes, and whether the report shows its end."""
+
+    learners: int
+    kind: str = "shares"
+    until: int | None = None
+    ends: bool = True
+
+
+RACES = {
+    "two": Race(2, until=3),
+    "many": Race(52, until=90),
+    "thousand": Race(1000, until=1100, ends=False),
+    "tiny": Race(12, "tiny", until=20),
+    "huge": Race(12, "huge", until=20),
+}
 WIDTHS = {390: 800, 1024: 700, 1440: 900}
 # Pairs of texts whose visible boxes overlap. Rotated names are left out: their boxes are larger than they are.
 OVERLAPS = """() => {
@@ -92,15 +111,20 @@ def report(folder: Path) -> str:
     return file.as_uri()
 
 
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[str]:
-    """The address of the page of a race that is going on: another process seems to write its journal."""
-    folder = race(tmp_path, 52, until=90)
-    (folder / "run.json").write_text('{"request": {"data": "data.csv"}}')
-    with (folder / "journal.jsonl").open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with watched(folder) as page:
-            yield page.address
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The addresses of the pages of races that are going on, and of a report of each."""
+    root = tmp_path_factory.mktemp("live")
+    addresses = {}
+    with ExitStack() as held:
+        for name, (count, kind, until, whole) in RACES.items():
+            for place in ("going", "ended"):
+                (root / place / name).mkdir(parents=True)
+            folder = race(root / "going" / name, count, kind, until=until)
+            addresses[f"report of {name}"] = report(race(root / "ended" / name, count, kind) if whole else folder)
+            held.enter_context(going(folder))
+        page = held.enter_context(watched(root / "going"))
+        yield addresses | {name: f"{page.base}/run/{name}/#token={page.token}" for name in RACES}
 
 
 def is_inside(tab: Any, selector: str) -> bool:
@@ -109,28 +133,38 @@ def is_inside(tab: Any, selector: str) -> bool:
     return bool(cell["x"] + cell["width"] <= table["x"] + table["width"] + 1)
 
 
-@pytest.mark.parametrize(
-    ("count", "kind", "until"),
-    [(2, "shares", None), (52, "shares", None), (12, "tiny", None), (12, "huge", None), (1000, "shares", 1100)],
-)
-def test_nothing_overlaps_or_is_cut_off(count: int, kind: str, until: int | None, tmp_path: Path, tab: Any) -> None:
-    tab.goto(report(race(tmp_path, count, kind, until=until)))
-    playwright.expect(tab.locator("tbody tr")).to_have_count(min(count, 150))
-    for width, height in WIDTHS.items():
-        tab.set_viewport_size({"width": width, "height": height})
-        tab.wait_for_function(f"Math.abs(document.querySelector('#picture svg').clientWidth - {width}) < 300")
-        for scheme in ("light", "dark"):
-            tab.emulate_media(color_scheme=scheme)
-            tab.wait_for_function(
-                "(w) => document.querySelector('#picture svg').viewBox.baseVal.width"
-                " === Math.max(300, document.querySelector('#picture').clientWidth)",
-                arg=width,
-            )
-            assert tab.evaluate(OVERLAPS) == []
-            assert tab.evaluate(CUT) == []
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+def barriers(tab: Any, inside: str | None = None) -> list[tuple[str, str]]:
+    """Return what axe-core finds, each kind with the first element that it concerns."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    found = axe.run(tab, inside).response["violations"]
+    return [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
+def resize(tab: Any, width: int) -> None:
+    """Change the width of the page and wait until its chart has followed."""
+    tab.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    tab.wait_for_function(
+        "() => document.querySelector('#picture svg').viewBox.baseVal.width"
+        " === Math.max(300, document.querySelector('#picture').clientWidth)"
+    )
+
+
+@pytest.mark.parametrize("place", ["report of ", ""], ids=["report", "live"])
+@pytest.mark.parametrize("name", RACES)
+def test_nothing_overlaps_is_cut_off_or_is_a_barrier(name: str, place: str, live: dict[str, str], tab: Any) -> None:
+    """At every width, in light and dark in turn: colours do not move anything."""
+    tab.goto(live[place + name])
+    playwright.expect(tab.locator("tbody tr")).to_have_count(min(RACES[name].learners, 150))
+    schemes = cycle(("light", "dark") if place else ("dark", "light"))
+    for width, scheme in zip(WIDTHS, schemes, strict=False):
+        tab.emulate_media(color_scheme=scheme)
+        resize(tab, width)
+        assert tab.evaluate(OVERLAPS) == []
+        assert tab.evaluate(CUT) == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert is_inside(tab, "tbody [data-key=valid]")
         assert width < 1000 or is_inside(tab, "tbody [data-key=standing]")
+        assert barriers(tab) == []
     assert tab.evaluate(STOPS) < 40, "the table is one tab stop"
 
 
@@ -146,24 +180,32 @@ def test_small_and_large_scores_are_readable(tmp_path: Path, tab: Any) -> None:
         assert len(set(ticks)) == len(ticks) > 2
 
 
-def test_the_page_has_no_barriers(live: str, tmp_path: Path, tab: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
-    (ended := tmp_path / "ended").mkdir()
-    for address, scheme in ((live, "light"), (report(race(ended, 52)), "dark")):
+def test_dialogs_and_cards_overlap_nothing_and_have_no_barriers(live: dict[str, str], tab: Any) -> None:
+    tab.goto(live["many"])
+    tab.get_by_text("Training against validation").click()
+    playwright.expect(tab.locator("#cards .card")).to_have_count(52)
+    for width, scheme in zip(WIDTHS, ("dark", "light", "dark"), strict=True):
         tab.emulate_media(color_scheme=scheme)
-        tab.goto(address)
-        playwright.expect(tab.locator("tbody tr")).to_have_count(52)
-        tab.get_by_text("Training against validation").click()
-        found = axe.run(tab).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
-        tab.locator("tbody button.link").first.click()
-        playwright.expect(tab.locator("#detail")).to_be_visible()
-        found = axe.run(tab).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+        resize(tab, width)
+        assert tab.evaluate(OVERLAPS) == []
+        for opens in (
+            tab.locator("tbody button.link", has_text="WWW"),
+            tab.locator("tbody").get_by_role("button", name="Drop …").last,
+            tab.get_by_role("button", name="Notes …"),
+            tab.get_by_role("button", name="Commands …"),
+        ):
+            opens.click()
+            dialog = tab.locator("dialog[open]")
+            playwright.expect(dialog).to_have_count(1)
+            assert tab.evaluate(OVERLAPS) == []
+            assert dialog.evaluate("(x) => x.scrollWidth <= x.clientWidth + 1")
+            assert barriers(tab, "dialog[open]") == []
+            tab.keyboard.press("Escape")
+            playwright.expect(dialog).to_have_count(0)
 
 
-def test_a_live_page_shows_lanes_and_asks_before_a_waiting_learner_is_dropped(live: str, tab: Any) -> None:
-    tab.goto(live)
+def test_a_live_page_shows_lanes_and_asks_before_a_waiting_learner_is_dropped(live: dict[str, str], tab: Any) -> None:
+    tab.goto(live["many"])
     playwright.expect(tab.locator("#lanes li").first).to_contain_text("so far")
     playwright.expect(tab.locator("#next")).to_have_text(re.compile(r"^Next: .* rows, because .*\.$"))
     playwright.expect(tab.locator("#verdict")).to_contain_text("leads with accuracy")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,11 @@ def test_a_report_is_one_file_and_names_in_it_are_never_markup(tmp_path: Path) -
 
 def test_report_and_plot_write_files(finished_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
-    assert call("report", finished_run, "--out", out).out.strip() == str(out)
+    run = Path(shutil.copytree(finished_run, tmp_path / "run"))
+    (run / "notes.txt").write_text("the <b>first</b>\nof many\n")
+    assert call("report", run, "--out", out).out.strip() == str(out)
+    assert "<p>the &lt;b&gt;first&lt;/b&gt;</p><p>of many</p>" in out.read_text(), "also without scripts"
+    assert '"notes":"the \\u003cb>first\\u003c/b>\\nof many"' in out.read_text()
     about = re.search(r'"about":({.*})}</script>', out.read_text())
     assert about
     assert set(json.loads(about[1])) == {"Request", "Settings", "Versions"}

@@ -34,6 +34,7 @@ from pydaub import (
 )
 from pydaub.algorithm.strategies import strategy_of
 from pydaub.records import Event, Resumed
+from pydaub.runs.account import Standing
 from runs.recording import facts, recorded
 from tables import random_schedule, random_table
 
@@ -181,6 +182,14 @@ def test_an_eliminated_learner_cannot_win() -> None:
             evaluated(account, name, size, Measurement(0.9, scores[name], 1.0), 1.0)
     assert account.standings()["bad"].why == "it was eliminated after the round of 10 rows"
     assert account.standings()["best"].word in {"next", "waiting"}
+
+
+def test_a_leader_by_a_guess_says_so() -> None:
+    account = Account.begun(STARTED, held=True)
+    account.take(Asked(Allocation("good", 10), None))
+    account.take(Submitted(Allocation("good", 10)))
+    account.take(Evaluated(Allocation("fair", 10), Measurement(None, 0.9, 1.0), 1.0))
+    assert account.standings()["fair"] == Standing("next", "leads by a score that was evaluated ahead of its turn")
 
 
 def test_states_and_standings_follow_the_events() -> None:

@@ -9,6 +9,7 @@ import pytest
 from dashboard.races import race
 from pydaub import Account
 from pydaub.records import Steered
+from pydaub.runs.contest import contest
 from pydaub.runs.journal import read
 from pydaub.views.activity import activity, focus
 
@@ -21,7 +22,7 @@ def test_lanes_the_next_learner_and_the_best_score_follow_the_account(path: Path
     account, expected = Account.begun(events[0], held=True), 0
     for event in events[1:]:
         account.take(event)
-        now, seen = activity(account), focus(account)
+        now, seen = activity(account), focus(account, contest(account))
         assert [(lane["learner"], lane["size"]) for lane in now["lanes"]] == [
             (each.learner, each.size) for each in account.training
         ]
@@ -51,3 +52,10 @@ def test_a_paused_run_does_not_say_that_something_is_next(tmp_path: Path) -> Non
     assert now["next"].startswith("After it is resumed: ")
     account.running.clear()
     assert activity(account)["words"] == "Paused: nothing is training."
+
+
+def test_the_chart_says_what_may_still_happen_only_while_it_may(tmp_path: Path) -> None:
+    account = Account.of(read(race(tmp_path, 12, until=10) / "journal.jsonl"), held=True)
+    assert focus(account, contest(account))["words"] == "can still win, or tied with it"
+    account.held = False
+    assert focus(account, contest(account))["words"] == "could be better with all rows, or tied with it"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
 from matplotlib.text import Text
 
 from pydaub import Account, Allocation, Daub, Evaluated, Failure, Measurement, Schedule, Table, TableEngine
 from pydaub.errors import InputError
 from pydaub.records import Scores, Started
 from pydaub.runs.loop import Loop
-from pydaub.views.plots import DPI, FORMATS, curves_of_leaders, draw_run, figures, leaders, rows_allocated
+from pydaub.views.plots import DPI, FONT, FORMATS, curves_of_leaders, draw_run, figures, leaders, rows_allocated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,3 +162,10 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
     empty.take(Evaluated(Allocation("a", 10), Measurement(1.0, 0.5, 1.0), 1.0))
     with pytest.raises(InputError, match="Nothing has been measured in this run yet"):
         draw_run(empty, tmp_path / "a")  # an outcome that nobody has asked for yet
+
+
+def test_letters_that_the_usual_font_lacks_come_from_another_one_or_are_boxes(tmp_path: Path) -> None:
+    usual, other = (get_font(findfont(name)).get_charmap().keys() for name in (FONT, "STIXGeneral"))
+    letter = chr(min(code for code in other - usual if chr(code).isprintable()))
+    assert draw_run(finished({letter: CURVES["best"], "\u5b66": CURVES["early"]}), tmp_path, ["pdf"])
+    assert b"STIXGeneral" in (tmp_path / "figure2.pdf").read_bytes()

@@ -8,7 +8,8 @@ import pytest
 
 from pydaub import Account, Allocation, Asked, Evaluated, Failure, Full, Measurement, Schedule, Scores, Selected
 from pydaub.records import Event, Limited, Resumed, Steered, Stopped, Submitted
-from pydaub.views.verdict import verdict
+from pydaub.runs.contest import Contest
+from pydaub.views.verdict import verdict, verdict_on
 
 FULL = 400
 LONG = "grid(" + ", ".join(f"parameter_{number}={number / 7}" for number in range(8)) + ")"
@@ -75,6 +76,21 @@ def test_a_finished_run_says_by_how_much_it_is_ahead() -> None:
     assert (clear.title, clear.fraction, clear.left) == ("finished · forest", 1.0, "")
     tied = verdict(account(*TREE, *told("forest", 0.803), Selected("forest", 9.0)))
     assert "; tied with tree (3 of 1,000 rows behind); " in tied.line
+
+
+def test_a_fit_of_a_moment_is_not_compared_with_nothing() -> None:
+    quick = verdict(account(*told("tree", 0.8, seconds=0.02), *told("forest", 0.9, seconds=0.01)))
+    assert quick.line.split("; ")[2].startswith("less than 0.1 s of training")
+    assert "0.0 s" not in quick.line
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "rival 0 has not even a"), (2, "none of the other 2 has even a")])
+def test_rivals_without_a_chance(count: int, said: str) -> None:
+    leader = Allocation("tree", FULL)
+    chances = {f"rival {number}": 0.001 for number in range(count)}
+    found = Contest(leader, Measurement(None, 0.8, 1.0), if_selected=chances, finished=True)
+    line = verdict_on(account(*TREE, Selected("tree", 9.0)), found).line
+    assert f"; {said} 1 % chance to be better on all rows;" in line or f"; {said} 1 % chance to overtake it;" in line
 
 
 def test_no_learner_is_left() -> None:

@@ -94,10 +94,11 @@ def report(
     """Write a run as one HTML file that needs nothing else: to keep, or to mail."""
     from pydaub.dashboard.report import Report
     from pydaub.runs.folder import RunFolder
+    from pydaub.runs.notes import notes
 
     opened = RunFolder(folder)
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
-    made = Report(opened.account(), folder.resolve().name, {"Request": asked})
+    made = Report(opened.account(), folder.resolve().name, {"Request": asked}, notes(folder).strip())
     try:
         typer.echo(made.save(out or folder / "report.html"))
     except OSError as error:

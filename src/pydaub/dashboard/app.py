@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from pydaub.dashboard.address import Names
+    from pydaub.runs.account import Account
 
     Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -50,6 +51,7 @@ BEHIND: Final = 40  # unread messages after which a slow viewer gets a new snaps
 BEAT_SECONDS: Final = 1.5  # between two signs of life; static/net.js says how long it waits for one
 MOST_VIEWERS: Final = 50  # of one run
 LINGER: Final = 30.0  # seconds that the page of an ended run waits for a viewer
+HIDDEN_SECONDS: Final = 90.0  # in which a hidden tab looks again: browsers wake it once a minute
 PATIENCE: Final = 5.0  # seconds for the run to answer a command
 BODY_SECONDS: Final = 10.0  # for the rest of a request to arrive
 MOST_AT_WORK: Final = 8  # requests of one page that wait for something else than the page
@@ -137,6 +139,7 @@ class Dashboard:
         self._at_work = asyncio.Semaphore(MOST_AT_WORK)
         self._task: asyncio.Task[None] | None = None
         self._generation = 0
+        self.left_at = -math.inf  # when a viewer last went
 
     def app(self, token: str, names: Names) -> Starlette:
         """Return the application."""
@@ -153,9 +156,18 @@ class Dashboard:
 
     def patience(self) -> float:
         """Return how many seconds the page should wait for a viewer; infinite while somebody needs it."""
-        if self.viewers or is_held(self.following.path):
+        if self.is_watched or is_held(self.following.path):
             return math.inf
         return LINGER if self.following.path.exists() else 10 * LINGER
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether there are viewers, or were a moment ago: a hidden tab only looks now and then."""
+        return bool(self.viewers) or time.monotonic() - self.left_at < HIDDEN_SECONDS
+
+    def _leave(self, viewer: asyncio.Queue[str]) -> None:
+        del self.viewers[viewer]
+        self.left_at = time.monotonic()
 
     async def events(self, _: Request) -> Response:
         """Stream a snapshot, and after it every change, with signs of life in between."""
@@ -166,7 +178,7 @@ class Dashboard:
         self._arrived.set()
         if self._task is None:
             self._task = asyncio.create_task(self._follow())
-        return _Stream(queue, lambda: self.viewers.pop(queue))
+        return _Stream(queue, lambda: self._leave(queue))
 
     async def _follow(self) -> None:
         """Keep reading the journal and send what is new, as long as somebody is watching.
@@ -213,12 +225,12 @@ class Dashboard:
 
     async def names(self, _: Request) -> Response:
         """Return the learners that could be added."""
-        there = set(self.following.account.learners) if self.following.account else set()
         try:
             async with self._at_work:
-                found = await run_in_threadpool(self.addable)
+                account, found = await run_in_threadpool(lambda: (self._account(), self.addable()))
         except InputError as refused:
             return error(409, str(refused))
+        there = set(account.learners) if account else set()
         return JSONResponse([name for name in found if name not in there])
 
     async def steer(self, request: Request) -> Response:
@@ -247,11 +259,16 @@ class Dashboard:
     def _about(self) -> dict[str, Any]:
         from pydaub.runs.saving import PICKLE, SAFE  # noqa: PLC0415  # imports numpy
 
-        if self.following.account is None:
-            self.following.look()
-        state = self.following.account.state if self.following.account else "waiting"
+        account = self._account()
+        state = account.state if account else "waiting"
         model = next((name for name in (SAFE, PICKLE) if (self.folder / name).exists()), None)
         return {"run": self.title, "notes": notes(self.folder), "commands": commands(self.folder, state, model)}
+
+    def _account(self) -> Account | None:
+        """Return what is known of the run; read it if nobody has looked at the page yet."""
+        if self.following.account is None:
+            self.following.look()
+        return self.following.account
 
     async def note(self, request: Request) -> Response:
         """Keep notes on the run."""

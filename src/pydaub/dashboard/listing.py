@@ -79,7 +79,9 @@ class Listing:
 
     def patience(self) -> float:
         """Return how many seconds the page should wait for a viewer; infinite while somebody needs it."""
-        watched = time.monotonic() - self._asked < WATCHED_SECONDS or any(page.viewers for page in self._pages.values())
+        watched = time.monotonic() - self._asked < WATCHED_SECONDS or any(
+            page.is_watched for page in self._pages.values()
+        )
         return math.inf if watched else LINGER
 
     def _of(

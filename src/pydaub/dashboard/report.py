@@ -37,16 +37,19 @@ class Report:
         The heading.
     about
         Further facts by title.
+    notes
+        A person's notes on the run.
     """
 
     account: Account
     title: str = "run"
     about: Mapping[str, Mapping[str, Any]] | None = None
+    notes: str = ""
 
     @property
     def html(self) -> str:
         """The page as one file that needs nothing else."""
-        content = {**story(self.account), "about": self._facts()}
+        content = {**story(self.account), "notes": self.notes, "about": self._facts()}
         nonce = secrets.token_urlsafe(16)
         page = assembled(self.title, nonce, content, _unscripted(content))
         policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:"
@@ -94,7 +97,8 @@ def _unscripted(content: Mapping[str, Any]) -> str:
     """Return result, ranking and decisions for browsers without scripts."""
     claim = content["certificate"]
     verdict = content["header"]["verdict"]["line"]
-    sentences = [verdict, *content["summary"], *([claim["text"]] if claim else [])]
+    notes = content["notes"].splitlines()
+    sentences = [verdict, *content["summary"], *([claim["text"]] if claim else []), *notes]
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     head = "".join(f"<th>{title}</th>" for title in TITLES)
     cells = [[escape(shown(one[name])) for name in COLUMNS] for one in content["learners"]]

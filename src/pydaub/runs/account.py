@@ -422,6 +422,9 @@ class Account:
         training = {allocation.learner: allocation.size for allocation in self.training}
         following = after.learner if (after := self.following) else None
 
+        def is_guess(name: str) -> bool:
+            return leader is not None and name == leader.learner and leader in self.ahead
+
         def standing(name: str) -> Standing:  # noqa: PLR0911  # one for each word
             if failure := failures.get(name):
                 return Standing("failed", f"{failure.kind}: {failure.message}" if failure.message else failure.kind)
@@ -438,7 +441,8 @@ class Account:
                 return Standing("ruled out", ruled_out[name])
             if name in untried and name != following:
                 return Standing("waiting", "it starts only if others of its kind do well")
-            return Standing("next" if name == following else "waiting", self._postponed.get(name, ""))
+            guessed = "leads by a score that was evaluated ahead of its turn" if is_guess(name) else ""
+            return Standing("next" if name == following else "waiting", self._postponed.get(name, guessed))
 
         return {name: standing(name) for name in self.learners}
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.prospects import CONFIDENCE, INTERVAL, Rival, margin, more_rows
-from pydaub.records import Measurement, score_text
+from pydaub.records import MANY_DIGITS, Measurement, as_precise, score_text
 from pydaub.runs.contest import curves_of, score_of, traces_of
 from pydaub.runs.paired import optimism, told_apart
 
@@ -156,9 +156,14 @@ class Certificate:
         if not self.margin:
             return f"{sure}, {others} a higher score than {self.selected} on all rows."
         return (
-            f"{sure}, {self.selected} is within {score_text(self.margin)} of the best of the {self.others + 1} learners"
-            f" on all rows; the likeliest to be better is {self.rival} ({percent(self.chance)})."
+            f"{sure}, {self.selected} is within {self._less(self.margin)} of the best of the"
+            f" {self.others + 1} learners on all rows; the likeliest to be better is {self.rival}"
+            f" ({percent(self.chance)})."
         )
+
+    def _less(self, value: float) -> str:
+        """Return a difference of scores, without decimals where the score has none."""
+        return as_precise(value, self.score) if abs(self.score) >= MANY_DIGITS else score_text(value)
 
     def _bound(self) -> str:
         if self.ceiling is None or self.looks == self.others + 1:
@@ -166,7 +171,7 @@ class Certificate:
         who = f"none of the {self.others} others can" if self.others > 1 else "the other learner cannot"
         more = self.ceiling - self.score
         compared = (
-            f"at most {score_text(more)} more than {self.selected}" if more > 0 else f"so {self.selected} is the best"
+            f"at most {self._less(more)} more than {self.selected}" if more > 0 else f"so {self.selected} is the best"
         )
         return (
             f"If no curve gets steeper and no training score rises, {who} exceed"
@@ -181,7 +186,7 @@ class Certificate:
             named = [f"{name} ({_mistakes(count)})" for name, count in mistakes.items()]
             where = f"the {rows:,} validation rows"
         else:
-            named = [f"{name} ({score_text(less)} less)" for name, less in self.ties.items()]
+            named = [f"{name} ({self._less(less)} less)" for name, less in self.ties.items()]
             where = "the validation rows"
         more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
         return f"By {where} it cannot be told apart from {', '.join(named[:NAMED])}{more} (paired test)."
@@ -216,7 +221,7 @@ class Certificate:
         short = f" Too short to judge: {self.short} more, with fewer than {LONG_ENOUGH} sizes." if self.short else ""
         return (
             "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for"
-            f" {held} of {self.judged} curves, allowing for noise of {score_text(self.tolerance)}"
+            f" {held} of {self.judged} curves, allowing for noise of {self._less(self.tolerance)}"
             + (f". Exceptions: {found}{more}." if self.misbehaved else ".")
             + short
         )

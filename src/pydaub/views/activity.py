@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.curve import seconds_ahead
 from pydaub.algorithm.strategies import Steerable
-from pydaub.runs.contest import contest
+from pydaub.runs.account import GOING_ON
 
 if TYPE_CHECKING:
     from pydaub.records import Allocation
     from pydaub.runs.account import Account
+    from pydaub.runs.contest import Contest
 
 RIVALS: Final = 8  # curves that are drawn beside the leader's
 
@@ -75,12 +76,12 @@ def _why(account: Account, following: Allocation) -> str:
     return "its priority is the highest of those that wait"
 
 
-def focus(account: Account) -> dict[str, Any]:
+def focus(account: Account, found: Contest | None) -> dict[str, Any]:
     """Return the learners whose curves are highlighted: the leader, with its noise, and those that can still win.
 
     These are the learners that cannot be told apart from the leader, and those that could overtake it.
     """
-    found = contest(account)
+    going = account.state in GOING_ON
     rivals = dict.fromkeys((*found.ties, *found.possible)) if found else {}
     return {
         "leader": found and found.leader.learner,
@@ -88,5 +89,6 @@ def focus(account: Account) -> dict[str, Any]:
         "score": found and found.measured.valid_score,
         "noise": found and found.error,
         "rivals": list(rivals)[:RIVALS],
+        "words": f"{'can still win' if going else 'could be better with all rows'}, or tied with it",
         "top": account.scores.top,
     }

@@ -15,14 +15,16 @@ from pydaub.runs.contest import contest
 from pydaub.views.scales import in_view, limits, tick_labels, ticks
 from pydaub.views.standings import lines
 from pydaub.views.summary import duration, plain, shortened
-from pydaub.views.verdict import verdict
+from pydaub.views.verdict import verdict_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pydaub.records import Event
     from pydaub.runs.account import Account
+    from pydaub.runs.contest import Contest
     from pydaub.views.scales import Points
+    from pydaub.views.verdict import Verdict
 
 EVERY: Final = 0.5  # seconds between two updates
 SHARE: Final = 0.05  # of the time that updates may take
@@ -77,15 +79,20 @@ class Card:
 
 def card(account: Account) -> str:
     """Return a run as a small piece of HTML without scripts: the verdict, all curves, and the first learners."""
+    found = contest(account)
     return (
         '<div style="max-width: 56em; font-size: 13px; line-height: 1.4">'
-        f"{verdict_line(account)}{_training(account)}{_chart(account)}{_table(account)}</div>"
+        f"{_paragraph(verdict_on(account, found))}{_training(account)}{_chart(account, found)}{_table(account)}</div>"
     )
 
 
 def verdict_line(account: Account) -> str:
     """Return the verdict as a paragraph."""
-    return f'<p style="margin: 0.4em 0; font-size: 13px"><bdi>{escape(verdict(account).line)}</bdi></p>'
+    return _paragraph(verdict_on(account, contest(account)))
+
+
+def _paragraph(verdict: Verdict) -> str:
+    return f'<p style="margin: 0.4em 0; font-size: 13px"><bdi>{escape(verdict.line)}</bdi></p>'
 
 
 def _training(account: Account) -> str:
@@ -123,14 +130,13 @@ def _cell(tag: str, text: str, side: str) -> str:
     return f'<{tag} style="{CELL.format(side)}">{text}</{tag}>'
 
 
-def _chart(account: Account) -> str:
+def _chart(account: Account, found: Contest | None) -> str:
     """Return all curves as SVG: thin, with the leader and those that could overtake it highlighted."""
     curves = {
         name: [(size, point.valid_score) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
         for name in account.learners
         if (curve := account.strategy.curve(name)).sizes
     }
-    found = contest(account)
     if found is None or found.leader.learner not in curves:
         return ""
     rivals = [name for name in (*found.ties, *found.possible) if name in curves]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from io import BytesIO
 from itertools import cycle
@@ -42,8 +42,7 @@ DPI: Final = 110
 LINE_PARTS: Final = 16
 LONGEST_NAME: Final = 36
 LONGEST_TITLE: Final = 30  # of a panel
-# Where the font has no glyph. DejaVu has Latin, Greek, Cyrillic, Hebrew and Arabic.
-OTHER_FONTS: Final = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Microsoft YaHei", "Hiragino Sans", "Arial Unicode MS")
+FONT: Final = "DejaVu Sans"  # comes with matplotlib; it has Latin, Greek, Cyrillic, Hebrew and Arabic
 
 
 def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
@@ -160,7 +159,7 @@ def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -
     unknown = [repr(each) for each in formats if each not in FORMATS]
     if unknown or not formats:
         raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {', '.join(unknown) or 'none'}.")
-    with _style():
+    with _style("".join(account.learners)):
         drawings = figures(account).items()
         return [path for name, each in drawings for path in _saved(each, [folder / f"{name}.{end}" for end in formats])]
 
@@ -305,19 +304,36 @@ def _literal(text: str) -> str:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
-    """Draw the same on every machine, with fonts for names in other scripts where there are any."""
+def _style(names: str = "") -> Iterator[None]:
+    """Draw the same on every machine, with fonts for these names in other scripts where there are any."""
     if find_spec("matplotlib") is None:
         raise InputError("Plots need matplotlib. Install it with `pip install 'pydaub[plot]'`.")
-    from matplotlib import font_manager, rc_context, rcdefaults  # noqa: PLC0415  # slow to import, and an extra
+    from matplotlib import rc_context, rcdefaults  # noqa: PLC0415  # slow to import, and an extra
 
     with rc_context(), warnings.catch_warnings():
         rcdefaults()
-        installed = {font.name for font in font_manager.fontManager.ttflist}
-        fonts = ["DejaVu Sans", *(name for name in OTHER_FONTS if name in installed)]
-        with rc_context({"font.family": fonts, "svg.hashsalt": "pydaub", "axes.formatter.useoffset": False}):
+        with rc_context(
+            {"font.family": [FONT, *_other_fonts(names)], "svg.hashsalt": "pydaub", "axes.formatter.useoffset": False}
+        ):
             warnings.filterwarnings("ignore", message=".*[Gg]lyph .* missing")  # it is drawn as a box
             yield
+
+
+def _other_fonts(text: str) -> list[str]:
+    """Return installed fonts with the letters of the text that the usual one lacks."""
+    from matplotlib.font_manager import findfont, fontManager, get_font  # noqa: PLC0415  # as above
+
+    missing = {ord(letter) for letter in text} - get_font(findfont(FONT)).get_charmap().keys()
+    found = []
+    for font in sorted(fontManager.ttflist, key=lambda each: each.name):
+        if not missing or font.name.startswith("Last Resort"):  # which has a box for every letter
+            continue
+        with suppress(OSError, RuntimeError):  # a damaged font, or one that is gone
+            letters = get_font(font.fname).get_charmap().keys()
+            if missing & letters:
+                found.append(font.name)
+                missing -= letters
+    return found
 
 
 def _figure(size: tuple[float, float], layout: Literal["constrained"] | None = "constrained") -> Figure:

@@ -12,20 +12,23 @@ from pydaub.algorithm.strategies import Steerable
 from pydaub.records import Measurement, score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
+from pydaub.runs.contest import contest
 from pydaub.views.activity import activity, focus
 from pydaub.views.portraits import figures, portraits
 from pydaub.views.standings import lines
-from pydaub.views.summary import against, duration, summary
-from pydaub.views.verdict import WAITING, verdict
+from pydaub.views.summary import against, against_training, duration, summary
+from pydaub.views.verdict import WAITING, verdict_on
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
+    from pydaub.runs.contest import Contest
 
 STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
     "killed": "not running: it was killed or interrupted; pydaub resume continues it",
 }
+AFTERWARDS: Final = "finished; the learner is being prepared and saved"  # combined and fitted once more, if wanted
 STOP_QUESTION: Final = (
     "The run ends now with the best learner so far. Evaluations that are running are lost. You can continue the run"
     " later with pydaub resume."
@@ -35,22 +38,21 @@ NOT_STEERABLE: Final = "With the strategy {strategy}, learners cannot be added, 
 NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
 
 
-def header(account: Account, elapsed: float) -> dict[str, Any]:
+def header(account: Account, found: Contest | None, elapsed: float) -> dict[str, Any]:
     """Return what stands above everything: state, progress, costs, and the leader."""
     state, going = account.state, account.state in GOING_ON
-    largest = max((step.allocation.size for step in account.steps if isinstance(step.outcome, Measurement)), default=0)
+    sizes = [each.size for each, outcome in account.outcomes.items() if isinstance(outcome, Measurement)]
     return {
         "state": state,
         "words": _state_words(account),
-        "verdict": asdict(verdict(account, elapsed)),
+        "verdict": asdict(verdict_on(account, found, elapsed)),
         "going": going,
         "over": state in ("finished", "stopped", "failed"),
         "elapsed": round(elapsed, 1),
         "full_size": account.full_size,
         "sizes": list(account.strategy.schedule.sizes),
-        "largest": largest,
         "score": account.scores.name,
-        "facts": _facts(account, largest),
+        "facts": _facts(account, max(sizes, default=0)),
         "actions": {
             "pause": going,
             "command": "resume" if state == "paused" else "pause",
@@ -60,6 +62,7 @@ def header(account: Account, elapsed: float) -> dict[str, Any]:
         "immovable": _immovable(account),
         "confirm": {"stop": STOP_QUESTION},
         "now": activity(account),
+        "focus": focus(account, found),
         "first": account.leader.learner if account.leader else None,
     }
 
@@ -75,24 +78,23 @@ def _immovable(account: Account) -> str:
 def _state_words(account: Account) -> str:
     state = account.state
     if state != "stopped":
-        return STATES.get(state, state)
+        return AFTERWARDS if state == "finished" and account.held else STATES.get(state, state)
     how = BY_HAND if account.stopped == BY_HAND else f"stopped: {account.stopped}"
     return f"{how}; pydaub resume continues it"
 
 
 def _facts(account: Account, largest: int) -> list[list[str]]:
     result, leader = account.result, account.leader
-    full_seconds, full_rows = account.full_seconds(), len(account.tried) * account.full_size
+    full_rows = len(account.tried) * account.full_size
     chosen = {"finished": "Selected", "stopped": "Best so far"}.get(account.state, "Leader")
     best = "none yet"
     if leader is not None and result.valid_score is not None:
         best = f"{leader.learner}: {score_text(result.valid_score)} with {leader.size:,} rows"
-    trained = against(account, result.seconds, full_seconds, None if full_seconds is None else duration(full_seconds))
     ahead = sum(outcome.seconds for outcome in account.ahead.values())
     facts = [
         ["Largest size", f"{largest:,} of {account.full_size:,} rows"],
         ["Elapsed", ""],  # the page counts on
-        ["Training time", f"{duration(result.seconds)}{trained}"],
+        ["Training time", f"{duration(result.seconds)}{against_training(account, result.seconds)}"],
         ["Rows", f"{result.rows:,}{against(account, result.rows, full_rows, f'{full_rows:,}')}"],
         ["Allocations", f"{len(result.steps):,}"],
         ["Evaluated ahead", f"{len(account.ahead):,} ({duration(ahead)})" if account.ahead else ""],
@@ -115,8 +117,7 @@ def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> d
     shown = [*learners(account, claim).values()]
     return {
         "header": {
-            **header(account, account.clock if elapsed is None else elapsed),
-            "focus": focus(account),
+            **header(account, contest(account), account.clock if elapsed is None else elapsed),
             "figures": figures(shown),
         },
         "learners": shown,
@@ -140,7 +141,7 @@ def waiting(trouble: str) -> dict[str, Any]:
         "immovable": ENDED,
         "confirm": {},
         "now": {"lanes": [], "words": "", "next": "", "best": []},
-        "focus": {"leader": None, "size": None, "score": None, "noise": None, "rivals": [], "top": None},
+        "focus": {"leader": None, "size": None, "score": None, "noise": None, "rivals": [], "words": "", "top": None},
         "figures": [],
         "first": None,
         "trouble": trouble,

@@ -20,6 +20,7 @@ Cell: TypeAlias = str | float | None  # of a table
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 NAMED = 5  # evaluations, in a sentence
 CLASS_MEANS = ("precision", "recall", "f1")
+BRIEF = 0.05  # seconds: below, a time would read 0.0 s
 FOR_MEMORY = (
     "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
     " learners that read the sample in blocks: --learners sklearn,streaming."
@@ -74,6 +75,15 @@ def duration(seconds: float) -> str:
         return f"{seconds:,.{1 if seconds < 10 else 0}f} s"  # noqa: PLR2004  # below ten a digit more
     minutes = int(seconds // 60)
     return f"{minutes} min {int(seconds % 60)} s" if seconds < 7200 else f"{minutes // 60:,} h {minutes % 60} min"  # noqa: PLR2004  # two hours
+
+
+def spent(seconds: float) -> str:
+    """Return a time that was spent; never 0.0 s.
+
+    >>> [spent(seconds) for seconds in (0.02, 3.21)]
+    ['less than 0.1 s', '3.2 s']
+    """
+    return "less than 0.1 s" if seconds < BRIEF else duration(seconds)
 
 
 def summary(account: Account, place: str | None = None, table: Table | None = None) -> list[str]:
@@ -187,6 +197,12 @@ def against(account: Account, spent: float, full: float | None, words: str | Non
     if account.state in ("finished", "stopped"):
         return f", {100 * (1 - spent / full):.0f} % less than the {words} for training everything"
     return f", {100 * spent / full:.0f} % of the {words} for training everything"
+
+
+def against_training(account: Account, seconds: float) -> str:
+    """Compare training time with training every learner on all rows, if that takes any time to speak of."""
+    full = account.full_seconds()
+    return "" if full is None or full < BRIEF else against(account, seconds, full, duration(full))
 
 
 def guessed(result: Result) -> list[str]:

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pydaub.records import score_text
+from pydaub.records import as_precise, score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import percent
 from pydaub.runs.contest import POSSIBLE, contest
 from pydaub.runs.remaining import fraction as passed
 from pydaub.runs.remaining import remaining
-from pydaub.views.summary import against, counted, duration, plain, shortened
+from pydaub.views.summary import against_training, counted, duration, plain, shortened, spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,12 @@ WAITING: Final = Verdict("The run has not begun.", "waiting")
 
 def verdict(account: Account, elapsed: float | None = None) -> Verdict:
     """Return the verdict on a run as it stands, after so many seconds; without them, at its last event."""
-    state, found, expected = account.state, contest(account), remaining(account, elapsed)
+    return verdict_on(account, contest(account), elapsed)
+
+
+def verdict_on(account: Account, found: Contest | None, elapsed: float | None = None) -> Verdict:
+    """Return the same, where the contest is known already."""
+    state, expected = account.state, remaining(account, elapsed)
     fraction, left = passed(account, expected, elapsed), "" if expected is None else _left(expected)
     led = [_unled(account)] if found is None else _led(account, found)
     line = _state(account) + "; ".join(part for part in (*led, _cost(account), left) if part)
@@ -105,19 +110,6 @@ def score_with_noise(found: Contest) -> str:
     return f"{score_text(score)} ± {as_precise(found.error, score)}" if found.error else score_text(score)
 
 
-def as_precise(value: float, score: float) -> str:
-    """Return an error or a difference of a score with as many decimals as the score has, and one digit at least.
-
-    >>> [as_precise(0.01234, 0.5), as_precise(758.3, -97130.0), as_precise(1.2e-09, 1.2e-06), as_precise(2e-7, 0.5)]
-    ['0.0123', '758', '1.2e-09', '2e-07']
-    """
-    text = score_text(score)
-    if "e" in text:
-        return f"{value:.2g}"
-    rounded = f"{value:,.{len(text.partition('.')[2])}f}"
-    return rounded if not value or float(rounded.replace(",", "")) else f"{value:.1g}"
-
-
 def _ensemble(account: Account) -> str:
     combined = account.combined
     if combined is None or not combined.used:
@@ -153,7 +145,8 @@ def _rivals(account: Account, found: Contest) -> str:
         others = f", {more} more with at least {percent(POSSIBLE)}" if more else ""
         said.append(f"{_short(likeliest)} is the likeliest {verb} ({percent(chances[likeliest])}{others})")
     elif chances:
-        said.append(f"none of the other {len(chances)} has a chance of {percent(LEAST_CHANCE)} {verb}")
+        others = f"none of the other {len(chances):,} has" if len(chances) > 1 else f"{_short(str(likeliest))} has not"
+        said.append(f"{others} even a {percent(LEAST_CHANCE)} chance {verb}")
     if found.unmeasured:
         said.append(f"{counted(found.unmeasured, 'learner')} not measured{' yet' * going}")
     return ", ".join(said)
@@ -189,11 +182,8 @@ def _rounded(seconds: float, way: Callable[[float], int]) -> tuple[str, str]:
 
 
 def _cost(account: Account) -> str:
-    result, full = account.result, account.full_seconds()
-    if not result.steps:
-        return ""
-    words = None if full is None else duration(full)
-    return f"{duration(result.seconds)} of training{against(account, result.seconds, full, words)}"
+    result = account.result
+    return f"{spent(result.seconds)} of training{against_training(account, result.seconds)}" if result.steps else ""
 
 
 def _short(name: str, most: int = LONGEST) -> str:

@@ -266,7 +266,7 @@ def test_its_reasons_are_told() -> None:
         reasons.append(strategy.reason)
         strategy.tell(asked_, table[asked_])
     assert reasons[0] == "every learner starts with the smallest size"
-    assert reasons[2].startswith("training it on is worth its time up to a score of 0.")
+    assert reasons[2].startswith("training it further is worth its time up to a score of 0.")
     assert reasons[2].endswith(", the highest priority")
 
 

@@ -222,13 +222,17 @@ class Frugal(Steerable):
         compared = (
             "the highest priority" if best is None else f"more than the best on all rows so far, {score_text(best)}"
         )
-        return f"training it on is worth its time up to a score of {score_text(self._decided[1])}, {compared}"
+        return f"training it further is worth its time up to a score of {score_text(self._decided[1])}, {compared}"
 
     def _lost_to(self, winner: str, learner: str) -> str:
         best, own = self._at_full[winner], self.priority(learner)
         if learner in self.untried:
             return f"others of its kind promise too little to start it, and {winner} has {score_text(best)}"
-        worth = "" if own is None else f"training it on is worth its time only up to a score of {score_text(own)}, and "
+        worth = (
+            ""
+            if own is None
+            else f"training it further is worth its time only up to a score of {score_text(own)}, and "
+        )
         return f"{worth}{winner} has {score_text(best)}"
 
     @property

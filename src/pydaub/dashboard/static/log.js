@@ -50,8 +50,10 @@ function drawAudit() {
   byId("audit").replaceChildren(...parts);
 }
 
-// Only a report has this part.
-function drawAbout(about) {
+// Only a report has these parts.
+function drawAbout({ about, notes }) {
+  byId("noted").hidden = !notes;
+  setText(byId("noted").querySelector("p"), notes);
   byId("about").hidden = false;
   for (const [title, facts] of Object.entries(about)) {
     byId("about-body").append(make("h3", title), within(make("dl"), ...termsAndWords(Object.entries(facts))));

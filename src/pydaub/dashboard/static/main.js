@@ -10,7 +10,7 @@ function take(news, whole) {
   drawHead();
   outdated = true;
   if (!whole) return;
-  drawAll();
+  drawOutdated();
   if (recalled("open") && !detail.learner && run.learners.has(recalled("open"))) openDetail(recalled("open"));
 }
 
@@ -130,7 +130,7 @@ function start() {
   document.body.classList.add("report");
   const content = JSON.parse(story.textContent);
   take(content, true);
-  drawAbout(content.about);
+  drawAbout(content);
 }
 
 start();

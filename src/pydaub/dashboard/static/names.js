@@ -21,7 +21,8 @@ function overviewNames(looks, { scale, axis, beside, width, tall }) {
   }
   const left = beside ? scale.right + 28 : 24;
   return ends.flatMap(({ name, look, x, y, at }) => {
-    const text = draw("text", { x: left, y: at + 4, class: `name ${look}` }, fitted(name, (width - left) * 0.92));
+    const room = (width - left) * (look === "leader" ? 0.82 : 0.92); // it is bold
+    const text = draw("text", { x: left, y: at + 4, class: `name ${look}` }, fitted(name, room));
     text.append(draw("title", {}, name));
     text.onclick = () => openDetail(name);
     const thread = draw("line", { x1: x, y1: y, x2: scale.right + 12, y2: at, class: "thread" });

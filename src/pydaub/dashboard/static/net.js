@@ -4,6 +4,8 @@
 const SILENT_MILLISECONDS = 4000; // more than two beats of the server: then the connection is lost
 const LISTEN_MILLISECONDS = 500; // how often that is checked
 const WAITS = [300, 600, 1200, 2500, 4000]; // milliseconds before each further attempt
+// A hidden tab only looks now and then: browsers allow six streams to one server, and other tabs need them.
+const HIDDEN_MILLISECONDS = 15_000;
 
 // State: none (a report), connecting, live, lost, refused (another token is needed), or full (too many viewers).
 const connection = { state: "none", token: "", startedAt: 0, heardAt: 0, failures: 0, attempt: null, retry: 0 };
@@ -40,7 +42,18 @@ function follow(onMessage, onConnection) {
   addEventListener("online", again);
   addEventListener("focus", again);
   addEventListener("hashchange", () => takeToken() && connect(handle));
-  document.addEventListener("visibilitychange", () => document.hidden || again());
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) again();
+    else if (connection.state === "live") rest(handle);
+  });
+}
+
+// Close the stream, and look again after a while.
+function rest(handle) {
+  connection.attempt?.abort();
+  connection.attempt = null;
+  clearTimeout(connection.retry);
+  connection.retry = setTimeout(() => connect(handle), HIDDEN_MILLISECONDS);
 }
 
 const silence = () => Date.now() - connection.heardAt;
@@ -79,12 +92,12 @@ async function connect(handle) {
   } catch {
     // the same as an end of the stream
   }
-  if (connection.attempt !== attempt) return; // another one has begun
+  if (connection.attempt !== attempt) return; // another one has begun, or the tab rests
   connection.attempt = null;
   lose(handle, state);
 }
 
-async function receiveAll(body, { onMessage, change }) {
+async function receiveAll(body, handle) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let pending = [];
   for (;;) {
@@ -99,9 +112,10 @@ async function receiveAll(body, { onMessage, change }) {
       const [, kind, data] = part.match(/^event: (\w+)\ndata: (.*)$/s);
       if (kind === "beat") continue;
       connection.failures = 0;
-      onMessage(JSON.parse(data), kind === "snapshot");
-      change("live");
+      handle.onMessage(JSON.parse(data), kind === "snapshot");
+      handle.change("live");
     }
+    if (document.hidden && connection.state === "live") return rest(handle);
   }
 }
 

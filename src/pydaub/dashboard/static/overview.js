@@ -22,6 +22,7 @@ function drawOverviewControls() {
   byId("up").title = byId("up").disabled ? "The best possible score is not known, so there is no error" : "";
   byId("with-training").checked = Boolean(recalled("training"));
   byId("only-compared").checked = Boolean(recalled("only"));
+  setText(byId("rivals"), run.header.focus.words);
   setText(byId("zoom"), overview.zoom ? "Show everything" : "Zoom to the best");
 }
 
@@ -67,6 +68,7 @@ function drawOverview() {
   });
   chart.append(...overviewGrid(view), ...overviewCurves(measured, looks, view), ...overviewNames(looks, view));
   box.replaceChildren(chart);
+  for (const key of document.querySelectorAll(".legend [data-of]")) key.hidden = !chart.querySelector(key.dataset.of);
   Object.assign(overview, { scale: view.scale, axis: view.axis, places: placesIn(measured, view) });
 }
 

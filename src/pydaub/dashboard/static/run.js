@@ -11,7 +11,7 @@ const run = {
     immovable: "",
     sizes: [],
     now: { lanes: [], words: "", next: "", best: [] },
-    focus: { leader: null, rivals: [], noise: null, score: null, top: null },
+    focus: { leader: null, rivals: [], words: "", noise: null, score: null, top: null },
     figures: [],
   },
   learners: new Map(), // by name
