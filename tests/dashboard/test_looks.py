@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +45,19 @@ WIDTHS = {390: 800, 1024: 700, 1440: 900}
 OVERLAPS = """() => {
   for (const each of [document.documentElement, ...document.querySelectorAll(".scroll")]) each.scrollTop = 0;
   const texts = [];
+  const clips = new Map([[document.body, { left: -1e9, right: 1e9, top: -1e9, bottom: 1e9 }]]);
+  const shared = (a, b) => ({
+    left: Math.max(a.left, b.left), right: Math.min(a.right, b.right),
+    top: Math.max(a.top, b.top), bottom: Math.min(a.bottom, b.bottom),
+  });
+  const clip = (element) => { // what is visible of the content of an element
+    if (!clips.has(element)) {
+      const above = clip(element.parentElement);
+      const hides = getComputedStyle(element).overflow !== "visible";
+      clips.set(element, hides ? shared(above, element.getBoundingClientRect()) : above);
+    }
+    return clips.get(element);
+  };
   const root = document.querySelector("dialog[open]") ?? document.body;
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
@@ -56,15 +68,7 @@ OVERLAPS = """() => {
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const { left, right, top, bottom } of range.getClientRects()) {
-      const box = { left, right, top, bottom, node };
-      for (let up = parent; up && up !== document.body; up = up.parentElement) {
-        if (getComputedStyle(up).overflow === "visible") continue;
-        const edge = up.getBoundingClientRect();
-        box.left = Math.max(box.left, edge.left);
-        box.right = Math.min(box.right, edge.right);
-        box.top = Math.max(box.top, edge.top);
-        box.bottom = Math.min(box.bottom, edge.bottom);
-      }
+      const box = { ...shared({ left, right, top, bottom }, clip(parent)), node };
       if (box.right - box.left > 2 && box.bottom - box.top > 2) texts.push(box);
     }
   }
@@ -74,8 +78,8 @@ OVERLAPS = """() => {
     for (let next = place + 1; next < texts.length && texts[next].top < one.bottom - 3; next += 1) {
       const other = texts[next];
       if (one.node === other.node) continue; // two lines of one text
-      const shared = Math.min(one.right, other.right) - Math.max(one.left, other.left);
-      if (shared > 2) found.push([one, other].map(({ node }) => node.data.trim().slice(0, 40)));
+      const both = shared(one, other);
+      if (both.right - both.left > 2) found.push([one, other].map(({ node }) => node.data.trim().slice(0, 40)));
     }
   });
   return found;
@@ -134,9 +138,10 @@ def is_inside(tab: Any, selector: str) -> bool:
 
 
 def barriers(tab: Any, inside: str | None = None) -> list[tuple[str, str]]:
-    """Return what axe-core finds, each kind with the first element that it concerns."""
+    """Return what axe-core finds, each kind with the first element that it concerns; of many alike, look at a few."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
-    found = axe.run(tab, inside).response["violations"]
+    alike = ["tbody tr:nth-child(n + 9)", "#log li:nth-child(n + 5)", ".card:nth-child(n + 5)"]
+    found = axe.run(tab, inside or {"exclude": [[each] for each in alike]}).response["violations"]
     return [(each["id"], each["nodes"][0]["html"]) for each in found]
 
 
@@ -149,22 +154,25 @@ def resize(tab: Any, width: int) -> None:
     )
 
 
-@pytest.mark.parametrize("place", ["report of ", ""], ids=["report", "live"])
-@pytest.mark.parametrize("name", RACES)
-def test_nothing_overlaps_is_cut_off_or_is_a_barrier(name: str, place: str, live: dict[str, str], tab: Any) -> None:
-    """At every width, in light and dark in turn: colours do not move anything."""
-    tab.goto(live[place + name])
+PAGES = [(name, kind) for name in RACES for kind in ("report of ", "")]
+
+
+@pytest.mark.parametrize("number", range(len(PAGES)), ids=[kind + name for name, kind in PAGES])
+def test_nothing_overlaps_is_cut_off_or_is_a_barrier(number: int, live: dict[str, str], tab: Any) -> None:
+    """At every width; as axe-core is slow, it sees each page once, and each width in light and dark."""
+    name, kind = PAGES[number]
+    tab.emulate_media(color_scheme=("light", "dark")[number % 2])
+    tab.goto(live[kind + name])
     playwright.expect(tab.locator("tbody tr")).to_have_count(min(RACES[name].learners, 150))
-    schemes = cycle(("light", "dark") if place else ("dark", "light"))
-    for width, scheme in zip(WIDTHS, schemes, strict=False):
-        tab.emulate_media(color_scheme=scheme)
+    for place, width in enumerate(WIDTHS):
         resize(tab, width)
         assert tab.evaluate(OVERLAPS) == []
         assert tab.evaluate(CUT) == []
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert is_inside(tab, "tbody [data-key=valid]")
         assert width < 1000 or is_inside(tab, "tbody [data-key=standing]")
-        assert barriers(tab) == []
+        if place == number % len(WIDTHS):
+            assert barriers(tab) == []
     assert tab.evaluate(STOPS) < 40, "the table is one tab stop"
 
 
@@ -188,12 +196,13 @@ def test_dialogs_and_cards_overlap_nothing_and_have_no_barriers(live: dict[str, 
         tab.emulate_media(color_scheme=scheme)
         resize(tab, width)
         assert tab.evaluate(OVERLAPS) == []
-        for opens in (
+        ways = (
             tab.locator("tbody button.link", has_text="WWW"),
             tab.locator("tbody").get_by_role("button", name="Drop …").last,
             tab.get_by_role("button", name="Notes …"),
             tab.get_by_role("button", name="Commands …"),
-        ):
+        )
+        for opens in ways if width == min(WIDTHS) else ways[:1]:
             opens.click()
             dialog = tab.locator("dialog[open]")
             playwright.expect(dialog).to_have_count(1)
