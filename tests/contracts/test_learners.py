@@ -40,8 +40,7 @@ def cases() -> list[Any]:
                 if table == "weka" and name not in FAST_WEKA:
                     marks.append(pytest.mark.slow("weka"))
                 found += [
-                    pytest.param(Case(recipe, task, form), id=f"{task}-{name}-{form}", marks=marks)
-                    for form in (FORMS[:1] if recipe.numbers else FORMS)
+                    pytest.param(Case(recipe, task, form), id=f"{task}-{name}-{form}", marks=marks) for form in FORMS
                 ]
     return found
 

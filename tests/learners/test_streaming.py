@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import SGDClassifier
@@ -16,7 +17,7 @@ from pydaub.data import prepare
 from pydaub.data.prepared import Prepared
 from pydaub.data.schema import Schema
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation.evaluate import Task
+from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
 from pydaub.learners.streaming import StreamedClassifier
@@ -61,11 +62,54 @@ def test_decision_values_and_probabilities_are_those_of_the_estimator() -> None:
     assert hinge.decision_function(X).shape == (2000,)
 
 
-def test_only_numeric_matrices_are_accepted() -> None:
-    with pytest.raises(InputError, match="it takes a numeric matrix only, and this data is a frame"):
-        portfolio("streaming", Schema("frame", "classification", 1, classes=(0, 1)))
-    with pytest.raises(InputError, match="it takes a numeric matrix only"):
+def test_sparse_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="it cannot take sparse rows"):
         portfolio("stream-mlp", Schema("sparse", "classification", 1, classes=(0, 1)))
+
+
+@pytest.fixture
+def mixed() -> Prepared:
+    """Return rows whose class depends on a number, a category and a text together."""
+    rng = np.random.default_rng(0)
+    number, town, word = rng.normal(size=3000), rng.integers(0, 4, 3000), rng.integers(0, 2, 3000)
+    frame = pd.DataFrame(
+        {
+            "number": np.where(rng.random(3000) < 0.05, np.nan, number),
+            "town": np.array(["Ulm", "Rome", "Oslo", None], dtype=object)[town],
+            "story": [f"{('dull', 'lively')[each]} words of number {place}" for place, each in enumerate(word)],
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 3000), unit="D"),
+        }
+    )
+    return prepare(frame, (number + (town == 1) * 2 + word * 2 > 1.5).astype(int))
+
+
+def test_frames_are_encoded_and_read_in_blocks(mixed: Prepared, tmp_path: Path) -> None:
+    mixed.save(tmp_path / "data")
+    learners = portfolio("streaming", mixed.schema)
+    assert list(learners) == list(portfolio("streaming", MATRIX))
+    for learner in learners.values():
+        learner.estimator.set_params(block=500)
+    for name in learners:
+        allocation = Allocation(name, mixed.full_size)
+        found = [
+            evaluate(Task(data, learners, scoring="accuracy", train_scores=False), allocation)
+            for data in (mixed, Prepared.open(tmp_path / "data"))
+        ]
+        scores = {each.outcome.valid_score for each in found if isinstance(each.outcome, Measurement)}
+        assert len(scores) == 1
+        assert max(scores) > 0.75
+        whole = found[0].fitted.predict_proba if hasattr(found[0].fitted, "predict_proba") else found[0].fitted.predict
+        assert np.allclose(whole(mixed.valid().X)[:50], whole(mixed.valid().X[:50]))
+
+
+def test_slices_of_a_sample_are_read_when_they_are_taken(mixed: Prepared, tmp_path: Path) -> None:
+    mixed.save(tmp_path / "data")
+    for data in (mixed, Prepared.open(tmp_path / "data")):
+        sample, whole = data.train(1000, blocks=True).X, data.train(1000).X
+        assert (len(sample), sample.shape) == (1000, whole.shape)
+        for start, stop in ((0, 10), (990, 1000), (995, 2000), (7, 7)):
+            part = sample[start:stop]
+            assert part.reset_index(drop=True).equals(whole[start:stop].reset_index(drop=True))
 
 
 @pytest.mark.slow("memory")

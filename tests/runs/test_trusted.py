@@ -59,7 +59,7 @@ def _of(kind: Kind, form: str) -> Iterator[tuple[str, str]]:
     else:
         rows = made(form, kind, rows=80)
         data = prepare(rows.X, rows.y, task=kind)
-    streaming, weka = ",streaming" * (form == "matrix"), ",weka-j48" * (_has_weka(kind) and form != "sparse")
+    streaming, weka = ",streaming" * (form != "sparse"), ",weka-j48" * (_has_weka(kind) and form != "sparse")
     families = {recipe.name.rpartition("-")[0] for recipe in strong(kind)} - {"realmlp"}  # which is pickled
     of_each = "".join(f",{family}-1" for family in sorted(families)) * (form != "sparse")
     learners = portfolio(f"sklearn{of_each}{streaming}{weka}", data.schema)

@@ -126,12 +126,15 @@ class Prepared:
             self._fingerprint = digest.hexdigest()
         return self._fingerprint
 
-    def train(self, size: int) -> Sample:
-        """Return the first `size` training rows."""
+    def train(self, size: int, *, blocks: bool = False) -> Sample:
+        """Return the first `size` training rows.
+
+        With `blocks`, the features of a frame are an object whose slices are read as frames when they are taken.
+        """
         size = whole(size, "size")
         if not 1 <= size <= self.full_size:
             raise InputError(f"`size` must be from 1 to {self.full_size}, the number of training rows, got {size}.")
-        return self._sample(self._train, size)
+        return self._sample(self._train, size, blocks=blocks)
 
     def valid(self, size: int | None = None) -> Sample:
         """Return all validation rows, or a stratified random part of this size; a smaller one is part of a larger."""
@@ -190,10 +193,11 @@ class Prepared:
             raise InputError(f"{folder} must be a folder of prepared data, got: {error}. Prepare it again.") from None
         return data
 
-    def _sample(self, part: Part, size: int) -> Sample:
+    def _sample(self, part: Part, size: int, *, blocks: bool = False) -> Sample:
         target = part.target[:size]
         weights, groups = (None if values is None else values[:size] for values in (part.weights, part.groups))
-        return Sample(lambda: part.rows.first(size), self._named(target), weights, groups)
+        read = part.rows.blocks if blocks else part.rows.first
+        return Sample(lambda: read(size), self._named(target), weights, groups)
 
     def _named(self, target: Array) -> Array:
         """Return the targets as learners see them."""

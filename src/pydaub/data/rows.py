@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
@@ -43,6 +44,10 @@ class Rows(ABC):
     @abstractmethod
     def first(self, size: int) -> Any:  # noqa: ANN401  # an array, a matrix or a frame
         """Return the first `size` rows, without copying any others."""
+
+    def blocks(self, size: int) -> Any:  # noqa: ANN401  # as above
+        """Return the first `size` rows in a form of which slices can be taken without reading the others."""
+        return self.first(size)
 
     @abstractmethod
     def take(self, rows: Array) -> Self:
@@ -176,14 +181,22 @@ class FrameRows(Rows):
             metadata = kept.metadata or {}
         else:
             table, library, metadata = frame.rechunk().to_arrow(), b"polars", {}
-        for field in table.schema:
-            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
-                raise _unusable(field.name, name, field.type)
+        for column in table.schema:
+            if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+                raise _unusable(column.name, name, column.type)
         return cls(table.replace_schema_metadata({**metadata, LIBRARY: library}))
 
     def first(self, size: int) -> Any:  # noqa: ANN401  # a frame of either library
         """Return the first `size` rows; numbers without missing values are views."""
-        table = self.held.slice(0, size)
+        return self.frame(0, size)
+
+    def blocks(self, size: int) -> Any:  # noqa: ANN401  # as `first`, but not in memory
+        """Return the first `size` rows such that each slice is read as a frame when it is taken."""
+        return _FrameBlocks(self, (size, self.features))
+
+    def frame(self, start: int, size: int) -> Any:  # noqa: ANN401  # as above
+        """Return `size` rows from `start` on."""
+        table = self.held.slice(start, size)
         if table.schema.metadata[LIBRARY] == b"polars":
             import polars  # noqa: ICN001, PLC0415  # an optional library, imported in full so that its name is clear
 
@@ -205,9 +218,9 @@ class FrameRows(Rows):
         """Yield types and hashes of values: the bytes of an Arrow table are undefined where values are missing."""
         table = self._table()
         yield table.schema.metadata[LIBRARY]
-        for field in table.schema:
-            yield f"{field.name}: {field.type}".encode()
-            values = table[field.name].to_pandas(date_as_object=False)
+        for column in table.schema:
+            yield f"{column.name}: {column.type}".encode()
+            values = table[column.name].to_pandas(date_as_object=False)
             yield pd.util.hash_pandas_object(values, index=False).to_numpy()
 
     def write(self, stem: Path) -> None:
@@ -234,6 +247,7 @@ class _TableFile:
 
     reader: Any
     shape: tuple[int, int]
+    ends: list[int] = field(default_factory=lambda: [0])  # rows up to each batch that was looked up
 
     @property
     def schema(self) -> pa.Schema:
@@ -242,12 +256,27 @@ class _TableFile:
 
     def slice(self, start: int, length: int) -> pa.Table:
         """Return so many rows from `start` on."""
-        batches: list[pa.RecordBatch] = []
-        found, wanted = 0, min(start + length, self.shape[0])
-        while found < wanted:
-            batches.append(self.reader.get_batch(len(batches)))
-            found += batches[-1].num_rows
-        return pa.Table.from_batches(batches, self.schema).slice(start, length)
+        stop = min(start + length, self.shape[0])
+        while self.ends[-1] < stop:
+            self.ends.append(self.ends[-1] + self.reader.get_batch(len(self.ends) - 1).num_rows)
+        first, last = bisect_right(self.ends, start) - 1, bisect_left(self.ends, stop)
+        batches = [self.reader.get_batch(number) for number in range(first, last)]
+        return pa.Table.from_batches(batches, self.schema).slice(start - self.ends[first], stop - start)
+
+
+@dataclass(frozen=True)
+class _FrameBlocks:
+    """The first rows of a table. A slice of them is read as a frame when it is asked for."""
+
+    rows: FrameRows
+    shape: tuple[int, int]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, block: slice) -> Any:  # noqa: ANN401  # a frame of either library
+        start, stop, _ = block.indices(len(self))
+        return self.rows.frame(start, stop - start)
 
 
 FORMS: Final[Mapping[Form, type[Rows]]] = {kind.form: kind for kind in (MatrixRows, SparseRows, FrameRows)}

@@ -114,7 +114,7 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
     began = time.perf_counter()
     try:
         with _surroundings(task, allocation):
-            sample, fitted = task.data.train(allocation.size), None
+            sample, fitted = task.data.train(allocation.size, blocks=_in_blocks(task, allocation)), None
             scored = _rows_scored(task, allocation.size)
             if task.cv is None:
                 measured, fitted = _measured(task, allocation, sample, task.data.valid(scored), memory)
@@ -130,8 +130,9 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
 def fitted_on(task: Task, allocation: Allocation, *, with_validation: bool = False) -> Any:
     """Return the learner fitted on an allocation, optionally on the validation rows too."""
     with _surroundings(task, allocation):
-        sample = task.data.train(allocation.size)
-        if with_validation and task.data.valid_size:
+        joined = with_validation and task.data.valid_size
+        sample = task.data.train(allocation.size, blocks=_in_blocks(task, allocation) and not joined)
+        if joined:
             sample = _joined(sample, task.data.valid())
         estimator = _made(task, allocation)
         estimator.fit(sample.X, sample.y, **_fit_parameters(estimator, sample))
@@ -176,6 +177,11 @@ def _rows_scored(task: Task, size: int) -> int | None:
         return None
     rows = max(LEAST_SCORED, size)
     return rows if rows < task.data.valid_size else None
+
+
+def _in_blocks(task: Task, allocation: Allocation) -> bool:
+    """Whether the learner reads its sample in blocks, so that a frame need not be in memory as a whole."""
+    return task.cv is None and getattr(task.learners[allocation.learner].estimator, "reads_blocks", False)
 
 
 def find_libraries() -> None:

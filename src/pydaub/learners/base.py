@@ -104,8 +104,6 @@ class Recipe:
         Whether the estimator handles two classes only.
     needs
         Returns what else is missing on this machine, or an empty string.
-    numbers
-        Whether the estimator takes a numeric matrix only.
     family
         As in `Learner`.
     """
@@ -118,7 +116,6 @@ class Recipe:
     dense: bool = False
     two: bool = False
     needs: Callable[[], str] | None = None
-    numbers: bool = False
     family: str = ""
 
     def obstacle(self, schema: Schema) -> str:
@@ -127,8 +124,6 @@ class Recipe:
             return f"{self.package} is not installed. Install pydaub[{EXTRAS[self.package]}]."
         if self.dense and schema.form == "sparse":
             return "it cannot take sparse rows. Leave it out."
-        if self.numbers and schema.form != "matrix":
-            return f"it takes a numeric matrix only, and this data is a {schema.form}. Leave it out."
         if self.two and len(schema.classes) > TWO:
             return f"it is for two classes and there are {len(schema.classes)}. Leave it out."
         return self.needs() if self.needs else ""

@@ -11,6 +11,7 @@ costs time in each of hundreds of allocations.
     scaled      median imputed, standardized   one-hot                              distances, linear models, networks
     positive    median imputed, from 0 to 1    one-hot                              counts
     binned      median imputed, ten bins       codes from 0                         frequency tables
+    streamed    of frames: like scaled, but by the learner itself, as its first block of rows says
 
 Sparse rows are divided by the largest magnitude of each column for `scaled`, and made absolute for `positive`.
 """
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pydaub.data.schema import Kind, Schema
     from pydaub.learners.base import Estimator
 
-How: TypeAlias = Literal["none", "native", "nominal", "ordinal", "scaled", "positive", "binned"]
+How: TypeAlias = Literal["none", "native", "nominal", "ordinal", "scaled", "positive", "binned", "streamed"]
 Steps: TypeAlias = list[tuple[str, Any]]
 
 CODES: Final = 254  # categories that scikit-learn's histograms have bins for; rarer ones share the last code
@@ -82,8 +83,8 @@ def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estim
     schema
         Schema of the data.
     how
-        Kind of preprocessing: "none", "native", "nominal", "ordinal", "scaled", "positive" or "binned". The table at
-        the top of `pydaub.learners.encoding` describes them.
+        Kind of preprocessing: "none", "native", "nominal", "ordinal", "scaled", "positive", "binned" or "streamed".
+        The table at the top of `pydaub.learners.encoding` describes them.
 
     Returns
     -------
@@ -104,7 +105,9 @@ def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estim
     """
     if how not in get_args(How):
         raise InputError(f"`how` must be one of {', '.join(get_args(How))}, got {how!r}.")
-    if how == "none":
+    if how == "streamed" and schema.form == "frame":
+        return clone(estimator).set_params(columns=_by_kind(schema, "scaled"))
+    if how in {"none", "streamed"}:
         return estimator
     if schema.form == "sparse":
         steps = _sparse(how)
