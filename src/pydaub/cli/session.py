@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +26,7 @@ from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
 from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydaub.cli.options import Options
     from pydaub.data import Prepared
@@ -40,10 +40,11 @@ PAGE_SECONDS = 10.0
 def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
     request = replace(request.resolved(), weka_jar=use_jar(request.weka_jar))
-    _begin(request, options)
-    if out is not None:
-        check_unused(out)
-    data = request.load()
+    with for_the_result():
+        _begin(request, options)
+        if out is not None:
+            check_unused(out)
+        data = request.load()
     planned = _planned(request, data, options)
     if not options.quiet:
         _show_data(data)
@@ -74,7 +75,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
     display = Display(options.place, quiet=options.quiet)
     announced = open_page(folder.path, display.tell) if options.dashboard else None
     try:
-        with for_the_result(), display:
+        with _disconnected(options), display:
             selection = select(
                 planned,
                 options.where(folder.path),
@@ -114,8 +115,10 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
         if not {*names} & {*strategies_with(parameter)}:
             having = " or ".join(strategies_with(parameter))
             raise InputError(f"`{parameter}` must go with the strategy {having}, got {', '.join(names)}.")
-    data = request.load()
+    with for_the_result():
+        data = request.load()
     with ExitStack() as stack:
+        stack.enter_context(_disconnected(options))
         folder = out or Path(stack.enter_context(TemporaryDirectory(prefix="pydaub-")))
         results: dict[str, Result] = {}
         told: dict[str, Any] = {}
@@ -127,7 +130,7 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             if not options.quiet:
                 complain(f"strategy {name}:")
             try:
-                with for_the_result(), Display(options.place, quiet=options.quiet) as display:
+                with Display(options.place, quiet=options.quiet) as display:
                     where = options.where(folder / name)
                     selection = select(planned, where, known=known, watch=display.take, hand_over=False)
                 results[name] = selection.result
@@ -144,6 +147,16 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
         typer.echo(json.dumps(told))
     else:
         print_comparison(console(), results, wall=False)
+
+
+@contextmanager
+def _disconnected(options: Options) -> Iterator[None]:
+    """Keep stdout for the result, and leave a cluster in the end: Ray prints to stdout while it is connected."""
+    with for_the_result():
+        try:
+            yield
+        finally:
+            options.where(Path()).disconnect()
 
 
 def _begin(request: Request, options: Options) -> None:

@@ -113,6 +113,13 @@ class Where:
             return None
         return "Started a Ray cluster that listens on loopback only, requires a token and sends no usage statistics."
 
+    def disconnect(self) -> None:
+        """Leave a cluster that `connect` has entered."""
+        if self.name == "ray":
+            from pydaub.engines.cluster.ray import disconnect  # noqa: PLC0415  # an optional dependency
+
+            disconnect()
+
     def suited(self, task: Task) -> Task:
         """Return the task as it can run here.
 

@@ -93,7 +93,7 @@ def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estim
     Raises
     ------
     InputError
-        If `how` is unknown, or is "binned" for sparse rows.
+        If `how` is unknown, "binned" for sparse rows, or "streamed" for a learner that does not encode by itself.
 
     Examples
     --------
@@ -106,6 +106,8 @@ def encoded(estimator: Estimator, schema: Schema, how: How = "ordinal") -> Estim
     if how not in get_args(How):
         raise InputError(f"`how` must be one of {', '.join(get_args(How))}, got {how!r}.")
     if how == "streamed" and schema.form == "frame":
+        if not hasattr(estimator, "columns"):
+            raise InputError(f"`how` must not be streamed for {type(estimator).__name__}, which encodes no columns.")
         return clone(estimator).set_params(columns=_by_kind(schema, "scaled"))
     if how in {"none", "streamed"}:
         return estimator

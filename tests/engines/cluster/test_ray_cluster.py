@@ -439,7 +439,18 @@ def own(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     return data, environment
 
 
-def test_a_local_cluster_listens_on_loopback_only_and_gives_the_same_result(
+LEAVES = """
+import sys
+from pydaub.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    import ray
+    sys.stderr.write("still connected" if ray.is_initialized() else "disconnected")
+"""
+
+
+def test_a_local_cluster_listens_on_loopback_only_is_left_in_the_end_and_gives_the_same_result(
     own: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:
     data, environment = own
@@ -458,7 +469,8 @@ def test_a_local_cluster_listens_on_loopback_only_and_gives_the_same_result(
     ]
     before = _listening()
     process = subprocess.Popen(
-        [*command, "--engine", "ray", "--address", "local", "--jobs", "2", "--json", "--out", str(tmp_path / "ray")],
+        [sys.executable, "-c", LEAVES, *command[3:], "--engine", "ray", "--address", "local", "--jobs", "2", "--json",
+         "--out", str(tmp_path / "ray")],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     addresses: set[str] = set()
@@ -468,6 +480,7 @@ def test_a_local_cluster_listens_on_loopback_only_and_gives_the_same_result(
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert "on loopback only" in err
+    assert err.endswith("disconnected"), "or Ray could still print to stdout"
     assert addresses, "it listened somewhere"
     assert {each.rpartition(":")[0] for each in addresses} <= {"0100007F", "0000000000000000FFFF00000100007F"}
     processes = call(*command[3:], "--jobs", 1, "--json", "--out", tmp_path / "here").json

@@ -33,6 +33,7 @@ IF_REFUSED: Final = (
 )
 
 _own_head: str | None = None  # the address of the cluster that this process has started
+_entered = False  # whether `connect` has made the connection
 
 
 def check_ray() -> None:
@@ -50,7 +51,7 @@ def connect(address: str | None, workers: int | None = None) -> bool:
     listens on loopback only, requires a token and sends no usage statistics. An existing connection is used, unless
     the address is that of another cluster.
     """
-    global _own_head  # noqa: PLW0603  # a process has only one connection to Ray, too
+    global _own_head, _entered  # noqa: PLW0603  # a process has only one connection to Ray, too
     check_ray()
     if address is not None and (not isinstance(address, str) or not address or "://" in address):
         raise InputError(
@@ -66,6 +67,7 @@ def connect(address: str | None, workers: int | None = None) -> bool:
         _check_same(address, ray.get_runtime_context().gcs_address, ray.util.get_node_ip_address())
         return False
     _check_reachable(address, ray.util.get_node_ip_address())
+    _entered = True
     if address == LOCAL:
         _own_head = _start_own(workers)
         return True
@@ -80,6 +82,14 @@ def connect(address: str | None, workers: int | None = None) -> bool:
             f" the address {LOCAL!r}."
         ) from None
     return True
+
+
+def disconnect() -> None:
+    """Leave the cluster, if `connect` has entered it."""
+    if _entered:
+        import ray  # noqa: PLC0415  # as above
+
+        ray.shutdown()
 
 
 def _start_own(workers: int | None) -> str:
