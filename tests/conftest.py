@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from forking import Forking
 
 KINDS = {"ray", "weka", "memory", "random", "browser", "processes"}
 
@@ -15,6 +19,8 @@ settings.register_profile("quick", deadline=None, max_examples=20, print_blob=Tr
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=50)
 settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)  # make fuzz
 settings.load_profile("quick")
+
+EXECUTED = ("isolation", "engines")  # tests of how servers start and end, so that these start as they do for users
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,3 +83,21 @@ def _is_chosen(item: pytest.Item, wanted: set[str]) -> bool:
     if kind != "random" and not _marks(item.path, kind):  # `pytest_ignore_collect` would leave it out
         raise pytest.UsageError(f'{item.nodeid}: its file must contain slow("{kind}") or needs_{kind}')
     return kind in wanted
+
+
+@pytest.fixture(scope="session")
+def forking() -> Iterator[Forking]:
+    with closing(Forking()) as forking:
+        yield forking
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _servers_start_quickly(request: pytest.FixtureRequest, forking: Forking) -> Iterator[None]:
+    """Fork the servers of nurseries from one process that has imported what they need; see `forking`."""
+    if any(name in str(request.path.relative_to(Path(__file__).parent)) for name in EXECUTED) or _wanted(
+        request.config
+    ) & {"ray", "memory"}:
+        yield
+    else:
+        with forking.used():
+            yield

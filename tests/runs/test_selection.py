@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -292,7 +293,7 @@ class Fragile(GaussianNB):
     """Ends its process if it is saved by skops."""
 
     def __getstate__(self) -> Any:
-        if "skops.io" in sys.modules and hasattr(self, "theta_"):
+        if any(frame.filename.count("/skops/") for frame in traceback.extract_stack()):
             os.abort()
         return super().__getstate__()
 
