@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -353,6 +354,11 @@ class Account:
         if size < self.full_size and first is not None and full[first] >= score - SURE * noise:
             return Allocation(first, self.full_size)
         return Allocation(best, size)
+
+    @property
+    def best_with_all_rows(self) -> float:
+        """The highest validation score of a learner with all rows, asked for or not; minus infinity without one."""
+        return max(self._at_full.values(), default=-math.inf)
 
     @property
     def result(self) -> Result:

@@ -38,6 +38,7 @@ from pydaub.records import (
     Submitted,
 )
 from pydaub.runs.account import BY_HAND, Account
+from pydaub.runs.hurry import Hurry
 from pydaub.runs.journal import Journal
 from pydaub.runs.steering import POLL_SECONDS, Mailbox
 
@@ -81,7 +82,8 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
     known
         Outcomes from elsewhere that need not be measured.
     time_limit
-        Seconds of the engine's clock after which the run stops with the best learner so far.
+        Seconds of the engine's clock after which the run stops with the best learner so far. If no learner has all
+        rows by then, the most promising one whose training fits into the time gets them at the last moment.
     watch
         Called with every event, once it has been journalled, and with the account of the run.
     steering
@@ -166,7 +168,9 @@ class Loop:
         self._keep_open = keep_open
         self._refused: set[Allocation] = set()
         self._reserve = reserve  # seconds before the deadline that are needed once the run has stopped
-        self._deadline = math.inf if time_limit is None else engine.clock + time_limit
+        limited = math.inf if time_limit is None else time_limit
+        self._deadline, self._hurry = engine.clock + limited, Hurry(self._account, limited)
+        self._urgent: Allocation | None = None  # comes before all others, so that a learner has all rows in time
         self._paused_at: float | None = None
 
     def run(self) -> Account:
@@ -286,6 +290,7 @@ class Loop:
                 guesses = self._strategy.forecast()
                 continue
             if self._paused_at is None:
+                self._submit_urgent()
                 if allocation not in self._pending and self._engine.free:
                     self._submit(allocation)
                 if allocation in self._pending:
@@ -298,6 +303,7 @@ class Loop:
             time.sleep(POLL_SECONDS)
             return
         left = math.inf if self._paused_at is not None else self._left()
+        left = min(left, self._hurry.until(left) or left)
         wait = min(left, POLL_SECONDS) if self._steering else left
         collected = self._engine.collect(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:
@@ -369,6 +375,19 @@ class Loop:
                 self._submit(guess, guess=True)
             except RefusedAllocation:
                 self._refused.add(guess)  # a guess need not be possible
+
+    def _submit_urgent(self) -> None:
+        """Begin what must come before all others, if there is such a one and a worker is free.
+
+        The strategy has not asked for it. So the run goes on as it would without it, whenever it is resumed.
+        """
+        self._urgent = self._urgent or self._hurry.due(self._left())
+        if self._urgent is not None and self._engine.free:
+            try:
+                self._submit(self._urgent, guess=True)
+            except RefusedAllocation:
+                self._refused.add(self._urgent)
+            self._urgent = None
 
     def _submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         self._engine.submit(allocation, guess=guess)

@@ -142,6 +142,12 @@ class Strategy(ABC):
         self._check_known(learner)
         return self._bounds.get(learner)
 
+    def likely(self, learner: str) -> float | None:
+        """Return the score that a learner will probably reach on all rows; None if nothing is known of it."""
+        self._check_known(learner)
+        measurements = self._curves[learner].measurements
+        return measurements[-1].valid_score if measurements else None
+
     @property
     def winner(self) -> str | None:
         """The selected learner, once it is known."""

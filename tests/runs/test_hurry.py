@@ -1,0 +1,84 @@
+"""Before a time limit a learner gets all rows, as long as that is possible."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pydaub import (
+    Allocation,
+    Daub,
+    Failure,
+    Frugal,
+    Journal,
+    Measurement,
+    Schedule,
+    Table,
+    TableEngine,
+    run,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES = (400, 1_600, 6_400, 25_600)
+
+
+def curves(rng: random.Random, learners: int, *, failing: str = "") -> Table:
+    """Return random curves of learners that cost a second for 10,000 rows."""
+    outcomes: dict[Allocation, Measurement | Failure] = {}
+    for name in (f"learner {i}" for i in range(learners)):
+        score, slope = rng.uniform(0.5, 0.8), rng.uniform(0, 0.15)
+        for step, size in enumerate(SIZES):
+            outcomes[Allocation(name, size)] = (
+                Failure("error", "no luck", 1.0)
+                if name == failing and size == SIZES[-1]
+                else Measurement(1.0, score + slope * (1 - 0.5**step), size / 10_000)
+            )
+    return Table(outcomes)
+
+
+@pytest.mark.parametrize("kind", [Frugal, Daub])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_whatever_the_limit_a_learner_has_all_rows_in_time(kind: type[Frugal | Daub], workers: int) -> None:
+    hurried = 0
+    for seed in range(12):
+        rng = random.Random(seed)
+        table, limit = curves(rng, rng.randint(3, 150)), rng.uniform(8, 14)
+        result = run(kind(table.learners, Schedule(SIZES)), TableEngine(table, workers), time_limit=limit)
+        complete = {each.learner for each in result.speculated if each.size == SIZES[-1]}
+        assert complete or any(step.allocation.size == SIZES[-1] for step in result.steps)
+        assert result.wall_seconds <= limit
+        hurried += bool(complete)
+    assert hurried > 0
+
+
+def test_where_all_rows_take_too_long_nothing_changes() -> None:
+    table = curves(random.Random(1), 30)
+    result = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=2.0)
+    assert result.stopped == "time limit"
+    assert result.selected_size is not None
+    assert result.selected_size < SIZES[-1]
+
+
+def test_after_a_failure_the_next_one_gets_its_chance() -> None:
+    table = curves(random.Random(2), 30)
+    first = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=9.0)
+    table = curves(random.Random(2), 30, failing=first.selected or "")
+    second = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=9.0)
+    assert isinstance(second.speculated[Allocation(first.selected or "", SIZES[-1])], Failure)
+    assert second.selected_size == SIZES[-1]
+
+
+def test_the_run_can_be_resumed_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    table = curves(random.Random(3), 30)
+    path, results = tmp_path / "journal.jsonl", []
+    for limit in (9.0, None):
+        strategy = Frugal(table.learners, Schedule(SIZES))
+        with Journal(path, strategy.settings) as journal:
+            results.append(run(strategy, TableEngine(table), journal, time_limit=limit))
+    whole = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table))
+    assert (results[0].stopped, results[0].selected_size) == ("time limit", SIZES[-1])
+    assert results[1].steps == whole.steps
