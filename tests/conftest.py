@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded; see `_quick`
+
 from forking import Forking
+from pydaub.engines.registry import Where
 
 KINDS = {"ray", "weka", "memory", "random", "browser", "processes"}
 
@@ -20,7 +25,7 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)  # make fuzz
 settings.load_profile("quick")
 
-EXECUTED = ("isolation", "engines")  # tests of how servers start and end, so that these start as they do for users
+AS_FOR_USERS = ("isolation", "engines")  # tests of how servers start and end, and of threads
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -92,12 +97,14 @@ def forking() -> Iterator[Forking]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _servers_start_quickly(request: pytest.FixtureRequest, forking: Forking) -> Iterator[None]:
-    """Fork the servers of nurseries from one process that has imported what they need; see `forking`."""
-    if any(name in str(request.path.relative_to(Path(__file__).parent)) for name in EXECUTED) or _wanted(
-        request.config
-    ) & {"ray", "memory"}:
+def _quick(request: pytest.FixtureRequest, forking: Forking) -> Iterator[None]:
+    """Let runs start their server quickly (see `forking`) and train with one thread, except in tests of just that.
+
+    To share a few rows among threads takes ten times as long as to train on them.
+    """
+    place = request.path.relative_to(Path(__file__).parent)
+    if any(name in str(place) for name in AS_FOR_USERS) or _wanted(request.config) & {"ray", "memory"}:
         yield
     else:
-        with forking.used():
+        with forking.used(), patch.object(Where, "threads", 1):
             yield

@@ -97,7 +97,7 @@ def fork_servers(descriptor: int) -> None:
     """Fork a server for each request, until the owner is gone."""
     for name in MODULES:
         __import__(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody has to wait for the servers
+    signal.signal(signal.SIGCHLD, _reap)
     with socket.socket(fileno=descriptor) as owner:
         while True:
             request, descriptors, *_ = socket.recv_fds(owner, LONGEST, 2)
@@ -110,6 +110,12 @@ def fork_servers(descriptor: int) -> None:
             for each in descriptors:
                 os.close(each)
             owner.send(str(pid).encode())
+
+
+def _reap(*_: object) -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _be_a_server(request: dict[str, Any], connection: int, stderr: int) -> None:

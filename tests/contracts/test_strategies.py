@@ -39,6 +39,21 @@ Look = Callable[[Strategy], object]
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
 
 
+def every_seed(test: Callable[[type[Strategy], int], None]) -> Callable[[type[Strategy]], None]:
+    """Run a test for each seed; these are too many for tests of their own."""
+
+    def run(kind: type[Strategy]) -> None:
+        for seed in SEEDS:
+            try:
+                test(kind, seed)
+            except BaseException as error:
+                error.add_note(f"with seed {seed}")
+                raise
+
+    run.__doc__ = test.__doc__
+    return run
+
+
 def random_case(seed: int, failures: float = 0.15) -> tuple[Table, Schedule]:
     rng = random.Random(seed)
     schedule = random_schedule(rng)[2]
@@ -82,7 +97,7 @@ def test_every_strategy_in_the_folder_is_known_by_name() -> None:
 
 
 @every_strategy
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_run_ends_with_a_winner_that_was_measured_at_the_full_size(kind: type[Strategy], seed: int) -> None:
     table, schedule = random_case(seed)
     strategy, done = driven(kind, table, schedule)
@@ -107,7 +122,7 @@ def test_a_run_ends_with_a_winner_that_was_measured_at_the_full_size(kind: type[
 
 
 @every_strategy
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_only_who_is_racing_is_asked(kind: type[Strategy], seed: int) -> None:
     table, schedule = random_case(seed, failures=0.0)
     strategy = kind(table.learners, schedule)
@@ -122,7 +137,7 @@ def test_only_who_is_racing_is_asked(kind: type[Strategy], seed: int) -> None:
 
 
 @every_strategy
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_looking_changes_nothing(kind: type[Strategy], seed: int) -> None:
     """What is asked is a function of what was told, whatever else is called in between."""
     table, schedule = random_case(seed)
@@ -140,7 +155,7 @@ def test_looking_changes_nothing(kind: type[Strategy], seed: int) -> None:
 
 
 @every_strategy
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_copy_goes_on_alike(kind: type[Strategy], seed: int) -> None:
     """Pickled or copied between any two calls, nothing of the state is lost."""
     table, schedule = random_case(seed, failures=0.05)
@@ -158,7 +173,7 @@ def test_a_copy_goes_on_alike(kind: type[Strategy], seed: int) -> None:
 
 
 @every_strategy
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_forecasts_are_possible_new_and_finite(kind: type[Strategy], seed: int) -> None:
     table, schedule = random_case(seed)
     told: set[Allocation] = set()

@@ -221,10 +221,6 @@ def test_a_folder_that_is_none_is_refused(make: Any, tmp_path: Path) -> None:
         select(plan_of([("bayes", GaussianNB())]), Where(folder=tmp_path / "it"))
 
 
-def test_workers_share_the_cores() -> None:
-    assert Where().threads >= Where(1).threads >= Where(2).threads >= Where(10_000).threads == 1
-
-
 def test_nothing_is_left_behind_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     select(plan_of([("bayes", GaussianNB())]), Where(1))
