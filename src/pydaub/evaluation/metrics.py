@@ -22,6 +22,7 @@ from pydaub.learners.adapters import NearestClassifier
 Array: TypeAlias = np.ndarray[Any, Any]
 
 PARTS: Final = 100  # blocks of rows on which the score is also kept
+MOST_RANKED: Final = 5_000_000  # probabilities, which are sorted for the auc, in about half a second
 DIGITS: Final = 6  # of the score on a block
 CLASS_RATIOS: Final = ("f1", "precision", "recall", "jaccard")  # of hits to other rows of a class
 
@@ -75,16 +76,20 @@ def classification_metrics(fitted: Any, X: Any, y: Array, classes: Array) -> dic
     """Return accuracy, precision, recall and f1; also auc and log_loss if the learner predicts probabilities.
 
     Precision, recall and f1 are unweighted means over the classes. `classes` are all labels in sorted order. With more
-    than two classes, auc is the mean over the classes of each one against the rest.
+    than two classes, auc is the mean over the classes of each one against the rest. It is left out where it would take
+    longer than most trainings.
     """
     probabilities = fitted.predict_proba(X) if hasattr(fitted, "predict_proba") else None
     truth, predicted = _codes(y, classes), _codes(fitted.predict(X), classes)
     found = _by_class(truth, predicted, len(classes))
     if probabilities is not None:
-        aligned = np.zeros((len(y), len(classes)))
-        aligned[:, _codes(fitted.classes_, classes)] = probabilities
+        aligned = probabilities
+        if not np.array_equal(fitted.classes_, classes):  # the sample may have lacked some
+            aligned = np.zeros((len(y), len(classes)))
+            aligned[:, _codes(fitted.classes_, classes)] = probabilities
         found["log_loss"] = _log_loss(truth, aligned)
-        found["auc"] = _auc(truth, aligned)
+        if aligned.size <= MOST_RANKED:
+            found["auc"] = _auc(truth, aligned)
     elif len(classes) == 2 and hasattr(fitted, "decision_function"):  # noqa: PLR2004  # one decision value for two classes
         found["auc"] = _area(truth == 1, fitted.decision_function(X))
     return found
