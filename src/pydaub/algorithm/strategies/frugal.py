@@ -50,7 +50,7 @@ USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds
 # exceeds delta with it.
 SHARE: Final = 0.15
 LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the error of the best learner so far
-PARTS, LEAST_ROWS = 128, 400  # the first size is N / PARTS, but at least LEAST_ROWS
+PARTS, LEAST_ROWS, MOST_ROWS = 128, 400, 8_000  # the first size is N / PARTS, from LEAST_ROWS to MOST_ROWS
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
 NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
@@ -83,7 +83,7 @@ class Frugal(Steerable):
     learners
         Names of the learners, all different.
     schedule
-        Sizes to choose from; about N/128, N/32, N/8 and N are used.
+        Sizes to choose from; about N/128, N/32, N/8 and N are used, and where N/128 is more, smaller ones from 8,000.
     delta
         Loss of score that is tolerated to save time. It is multiplied by five times the error of the best learner so
         far, where that is less than 1. Where the best possible score is not 1, it is multiplied by the median error at
@@ -268,9 +268,12 @@ class Frugal(Steerable):
 
     @staticmethod
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """Return about N/128, N/32, N/8 and N: each further size would cost more than it tells."""
+        """Return about N/128, N/32, N/8 and N: each further size would cost more than it tells.
+
+        With more than a million rows, N/128 would be many rows for a first look at every learner: it begins with fewer.
+        """
         full = sizes[-1]
-        used = [_nearest(sizes[:-1] or sizes, max(min(LEAST_ROWS, full / RATIO), full / PARTS))]
+        used = [_nearest(sizes[:-1] or sizes, max(min(LEAST_ROWS, full / RATIO), min(full / PARTS, MOST_ROWS)))]
         while used[-1] * JUMP < full:
             following = _nearest([size for size in sizes if size > used[-1]], RATIO * used[-1])
             if following * NEAR > full and used[-1] >= ENOUGH_ROWS:
