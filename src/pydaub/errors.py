@@ -23,6 +23,7 @@ A message about bad input says what must hold, what was given, and what to do.
 from __future__ import annotations
 
 import errno
+import signal
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,6 +42,22 @@ def one_line(error: BaseException) -> str:
     except Exception:  # noqa: BLE001  # a foreign __str__ may raise anything
         lines = ["(its message cannot be shown)"]
     return f"{type(error).__name__}: {lines[0]}"[:500]
+
+
+def is_of_learner(error: BaseException) -> bool:
+    """Return whether an exception is a learner's own, and not meant for the whole process.
+
+    Ctrl-C is, and so is what a signal handler raises other than an Exception: many exit on SIGTERM.
+    """
+    if isinstance(error, Exception):
+        return True
+    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in handlers:
+            return False
+        trace = trace.tb_next
+    return not isinstance(error, KeyboardInterrupt)
 
 
 class PydaubError(Exception):

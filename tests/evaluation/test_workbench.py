@@ -69,6 +69,20 @@ def test_a_learner_that_cannot_be_pickled_is_reported_and_the_others_are_written
     assert list(bench.task("tree").learners) == ["tree"]
 
 
+class Leaving(DecisionTreeClassifier):
+    """Exits when it is pickled."""
+
+    def __getstate__(self) -> Any:
+        raise SystemExit(0)
+
+
+def test_a_learner_that_exits_when_it_is_pickled_does_not_end_the_caller(tmp_path: Path) -> None:
+    _, failures = laid_out(tmp_path, task(tree=DecisionTreeClassifier(), leaving=Leaving()))
+    assert {name: failure.message for name, failure in failures.items()} == {
+        "leaving": "it cannot be pickled, as workers need: SystemExit: 0"
+    }
+
+
 def test_the_scorer_must_be_picklable(tmp_path: Path) -> None:
     lock = Lock()
     given = Task(DATA, task(tree=DecisionTreeClassifier()).learners, scoring=lambda *_: float(lock.locked()))

@@ -53,6 +53,13 @@ class Varied(SVC):
         super().__init__()
 
 
+class Leaving(SVC):
+    """Exits when its parameters are read."""
+
+    def get_params(self, deep: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002  # scikit-learn's
+        raise SystemExit(0)
+
+
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
@@ -75,6 +82,7 @@ class Varied(SVC):
             r"parameters that can be read, got AttributeError.*store it under its own name",
         ),
         ([("a", Varied(3))], r"must have parameters that can be read, got RuntimeError.*without \*args"),
+        ([("a", Leaving())], r"must have parameters that can be read, got SystemExit: 0\. Its `__init__`"),
         ([("a", "tree")], r"Learner 'a' must be a scikit-learn estimator, got str without `fit`"),
         (np.zeros((2, 2)), r"in it. Give pairs"),
     ],

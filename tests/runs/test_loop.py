@@ -144,6 +144,8 @@ def test_nonsense_is_refused_at_the_door() -> None:
         run(nonsense, TableEngine(table))
     with pytest.raises(InputError, match=r"`engine` must be an engine such as TableEngine, got 'run.jsonl'"):
         run(Daub(table.learners, schedule), nonsense)
+    with pytest.raises(InputError, match=r"`table` must be a Table, got 'run.jsonl'"):
+        TableEngine(nonsense)
     for name, wanted in (("known", "outcomes by allocation"), ("watch", "a function"), ("steering", "a Steering")):
         with pytest.raises(InputError, match=f"`{name}` must be {wanted}, or None, got 'run.jsonl'"):
             run(Daub(table.learners, schedule), TableEngine(table), **{name: nonsense})

@@ -8,8 +8,8 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pydaub.engines.base import fit_failed
-from pydaub.engines.serial import SerialEngine, is_of_learner
-from pydaub.errors import FolderTrouble, one_line
+from pydaub.engines.serial import SerialEngine
+from pydaub.errors import FolderTrouble, is_of_learner, one_line
 from pydaub.evaluation.combining import Combination, combine
 from pydaub.evaluation.encoded import MOST_MEMORY, Encoded
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.engines.base import fit_failed
 from pydaub.engines.registry import MEMORY_SHARE, PRELOAD, WORK
-from pydaub.engines.serial import is_of_learner
 from pydaub.engines.worker import TROUBLE, UNPICKLABLE, check
-from pydaub.errors import FitFailed, FolderTrouble, ProtocolError, RefusedAllocation, one_line
+from pydaub.errors import FitFailed, FolderTrouble, ProtocolError, RefusedAllocation, is_of_learner, one_line
 from pydaub.evaluation.combining import Combination
 from pydaub.evaluation.evaluate import parameters_of
 from pydaub.evaluation.reuse import can_go_on

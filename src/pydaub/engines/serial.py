@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from typing import TYPE_CHECKING
 
-from pydaub.errors import ProtocolError, one_line
+from pydaub.errors import ProtocolError, is_of_learner, one_line
 from pydaub.records import Allocation, Failure, Measurement, Outcome
 
 if TYPE_CHECKING:
@@ -83,19 +82,3 @@ class SerialEngine:
     def close(self) -> None:
         """Forget the allocation that waits to be collected."""
         self._waiting = None
-
-
-def is_of_learner(error: BaseException) -> bool:
-    """Return whether an exception is a learner's own, and not meant for the whole process.
-
-    Ctrl-C is, and so is what a signal handler raises other than an Exception: many exit on SIGTERM.
-    """
-    if isinstance(error, Exception):
-        return True
-    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code in handlers:
-            return False
-        trace = trace.tb_next
-    return not isinstance(error, KeyboardInterrupt)

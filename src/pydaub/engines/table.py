@@ -124,6 +124,8 @@ class TableEngine:
     """
 
     def __init__(self, table: Table, workers: int = 1) -> None:
+        if not isinstance(table, Table):
+            raise InputError(f"`table` must be a Table, got {table!r}.")
         self._table, self._workers = table, from_one(workers, "workers")
         self._running: list[tuple[float, int, Allocation, Outcome]] = []
         self._submitted = 0

@@ -32,7 +32,7 @@ import cloudpickle
 
 from pydaub.data import Prepared
 from pydaub.data.prepared import write_whole
-from pydaub.errors import KEPT, FolderTrouble, InputError, one_line
+from pydaub.errors import KEPT, FolderTrouble, InputError, is_of_learner, one_line
 from pydaub.evaluation.encoded import Encoded, make_room, read, touch, write
 from pydaub.records import Allocation, Failure
 
@@ -80,7 +80,9 @@ class Workbench:
             self._lay_out_rows(task)
         try:
             content = cloudpickle.dumps(replace(task, data=None, learners={}))  # type: ignore[arg-type]  # both have files of their own
-        except Exception as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
+        except BaseException as error:  # pickling calls code of the user, which may raise anything
+            if not is_of_learner(error):
+                raise
             raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
         with self._needed("written"):
             _write(self.folder / "task.pkl", content)
@@ -119,7 +121,9 @@ class Workbench:
         self._position.setdefault(_digest(name), len(self._position))
         try:
             content = cloudpickle.dumps(learner)
-        except Exception as error:  # noqa: BLE001  # pickling calls code of the user, which may raise anything
+        except BaseException as error:  # pickling calls code of the user, which may raise anything
+            if not is_of_learner(error):
+                raise
             return Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
         with self._needed("written"):
             _write(self._learner(name), content)

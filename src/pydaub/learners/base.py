@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydaub.errors import InputError, one_line
+from pydaub.errors import InputError, is_of_learner, one_line
 from pydaub.learners.encoding import How, encoded
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Learner:
             raise InputError(f"Learner {self.name!r} must be a scikit-learn estimator, got {got}.")
         try:
             self.estimator.get_params()
-        except Exception as error:  # noqa: BLE001  # code of the user may raise anything
+        except BaseException as error:  # code of the user may raise anything
+            if not is_of_learner(error):
+                raise
             raise InputError(
                 f"Learner {self.name!r} must have parameters that can be read, got {one_line(error).rstrip('.')}. Its"
                 " `__init__` must name each parameter, without *args, and store it under its own name."
