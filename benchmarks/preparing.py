@@ -1,10 +1,12 @@
 """Compare `pydaub prepare` on data larger than memory with a plain shuffle by DuckDB, Polars and pyarrow.
 
     python benchmarks/preparing.py [--rows 24000000] [--memory 500MB] [--folder FOLDER] [--only pydaub duckdb ...]
+    python benchmarks/preparing.py --frame --rows 6000000
 
-First, a Parquet file of random rows is written: 20 features of 32 bits and a target; 24,000,000 rows are 2 GB. Each
-tool shuffles it in a separate process into its own file; its wall time and its peak memory are printed. The other tools
-do less: they shuffle and write Parquet, without stratification, types, validation rows, or a format that can be
+First, a Parquet file of random rows is written: 20 features of 32 bits and a target; 24,000,000 rows are 2 GB. With
+`--frame`, they are 10 numbers of 64 bits, three categories and a text of six words; 6,000,000 rows are 1 GB. Each tool
+shuffles it in a separate process into its own file; its wall time, CPU time and peak memory are printed. The other
+tools do less: they shuffle and write Parquet, without stratification, types, validation rows, or a format that can be
 memory-mapped. pyarrow cannot shuffle out of core and reads everything. Then the prepared rows are compared with their
 checksums, as at the start of every run. Finally, `pydaub run` is started on the prepared folder, and the time until the
 first learner has a bound is printed. To include DuckDB, install it: pip install duckdb.
@@ -24,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pydaub.data import Prepared
@@ -63,24 +66,34 @@ pyarrow.parquet.write_table(table.take(numpy.random.default_rng(0).permutation(l
 }
 
 
-def write(path: Path, rows: int) -> None:
+def write(path: Path, rows: int, *, frame: bool) -> None:
     """Write a file of random rows with a target that depends on the features."""
     rng = np.random.default_rng(0)
     writer = None
     for _ in range(rows // BLOCK):
-        features = rng.normal(size=(FEATURES, BLOCK)).astype(np.float32)
+        features = rng.normal(size=(FEATURES // 2 if frame else FEATURES, BLOCK))
+        features = features if frame else features.astype(np.float32)
         target = (features[0] + features[1] * features[2] + rng.normal(size=BLOCK) > 0).astype(np.int8)
-        table = pa.table({**{f"x{place}": column for place, column in enumerate(features)}, "y": target})
+        texts = {f"c{count}": words(rng, count) for count in (5, 50, 400)} if frame else {}
+        if frame:
+            texts["text"] = pc.binary_join_element_wise(*(words(rng, 3000) for _ in range(6)), " ")
+        table = pa.table({**{f"x{place}": column for place, column in enumerate(features)}, **texts, "y": target})
         writer = writer or pq.ParquetWriter(path, table.schema, compression="none", use_dictionary=False)
         writer.write_table(table, row_group_size=250_000)
     if writer:
         writer.close()
 
 
+def words(rng: np.random.Generator, count: int) -> pa.Array:
+    """Return a random one of so many words for each row of a block."""
+    return pa.array([f"word{number}" for number in range(count)]).take(pa.array(rng.integers(0, count, BLOCK)))
+
+
 def main() -> None:
     """Run the benchmark and print its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=24_000_000, help="rows of the file (default: 24,000,000)")
+    parser.add_argument("--frame", action="store_true", help="numbers, categories and text instead of numbers only")
     parser.add_argument("--memory", default="500MB", help="memory limit, where a tool has one (default: 500MB)")
     parser.add_argument("--folder", type=Path, help="folder with room for five times the file")
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="tools to run")
@@ -88,14 +101,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
         source = folder / "rows.parquet"
-        write(source, arguments.rows)
+        write(source, arguments.rows, frame=arguments.frame)
         print(f"{arguments.rows:,} rows, {source.stat().st_size / 1e9:.2f} GB; at most {arguments.memory}")
         for contender in arguments.only:
             if find_spec(contender) is None:
                 print(f"{contender:8} is not installed")
                 continue
             out = folder / f"{contender}.out"
-            code = f"{PEAK}{CONTENDERS[contender]}\nprint(peak())"
+            code = f"{PEAK}{CONTENDERS[contender]}\nimport time\nprint(time.process_time(), peak())"
             began = time.perf_counter()
             done = subprocess.run(  # noqa: S603  # our own interpreter and code
                 [sys.executable, "-c", code, str(source), str(out), arguments.memory],
@@ -107,7 +120,8 @@ def main() -> None:
             if done.returncode:
                 print(f"{contender:8} failed after {seconds:.0f} s: {done.stderr.strip().splitlines()[-1][:150]}")
             else:
-                print(f"{contender:8} {seconds:6.1f} s, peak {float(done.stdout.split()[-1]):6,.0f} MB")
+                used, peak = map(float, done.stdout.split()[-2:])
+                print(f"{contender:8} {seconds:6.1f} s, {used:6.1f} s of CPU time, peak {peak:6,.0f} MB")
             if contender != "pydaub":
                 shutil.rmtree(out, ignore_errors=True) if out.is_dir() else out.unlink(missing_ok=True)
         if (folder / "pydaub.out").exists():
