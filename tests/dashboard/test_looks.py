@@ -88,6 +88,9 @@ OVERLAPS = """() => {
 CUT = """() => [...document.querySelectorAll("#ranking tbody td, #ranking thead th")]
   .filter((x) => !["learner", "remark"].includes(x.dataset.key) && x.scrollWidth > x.clientWidth + 1)
   .map((x) => x.textContent)"""
+# Scores that were evaluated ahead and are not in the picture.
+OUTSIDE = """() => [...document.querySelectorAll("#picture .guess")]
+  .filter((x) => x.y.baseVal.value < 0 || x.y.baseVal.value > x.ownerSVGElement.viewBox.baseVal.height).length"""
 # Everything that Tab reaches.
 STOPS = """() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")]
   .filter((x) => x.tabIndex >= 0 && !x.disabled && x.checkVisibility()).length"""
@@ -168,6 +171,7 @@ def test_nothing_overlaps_is_cut_off_or_is_a_barrier(number: int, live: dict[str
         resize(tab, width)
         assert tab.evaluate(OVERLAPS) == []
         assert tab.evaluate(CUT) == []
+        assert tab.evaluate(OUTSIDE) == 0
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert is_inside(tab, "tbody [data-key=valid]")
         assert width < 1000 or is_inside(tab, "tbody [data-key=standing]")
@@ -184,6 +188,8 @@ def test_small_and_large_scores_are_readable(tmp_path: Path, tab: Any) -> None:
         assert len(scores) > 10
         assert len(set(scores)) > 5
         assert all(re.match(wanted, score) for score in scores)
+        for key in ("bound", "priority"):
+            assert not [text for text in tab.locator(f"tbody [data-key={key}]").all_inner_texts() if "0.0000" in text]
         ticks = tab.locator("#picture text[text-anchor=end]").all_text_contents()
         assert len(set(ticks)) == len(ticks) > 2
 

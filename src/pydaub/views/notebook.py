@@ -35,7 +35,7 @@ WIDTH, HEIGHT = 640, 230
 LEFT, RIGHT, TOP, BOTTOM = 78, 16, 10, 34  # margins of the chart
 MOST_TICKS: Final = 5
 COLOURS: Final = ("#1f77b4", "#e07b00", "#2a9d3a", "#a04fc4")
-CELL: Final = "text-align: {}; padding: 1px 12px 1px 0; background: none"
+CELL: Final = "text-align: {}; padding: 1px 12px 1px 0; background: none; white-space: nowrap"
 
 
 def in_notebook() -> bool:

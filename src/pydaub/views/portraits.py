@@ -64,7 +64,7 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
     weights = account.combined.weights if account.combined and account.combined.used else {}
     return {
         **{name: getattr(line, name) for name in line.__slots__},  # `asdict` copies deeply, and is slow
-        "priority": None if line.priority is None else round(line.priority, DIGITS),
+        "priority": None if line.priority is None else float(f"{line.priority:.{DIGITS}g}"),
         "seconds": round(line.seconds, 3),
         "time": duration(line.seconds),
         "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],

@@ -33,6 +33,7 @@ function number(value) {
   const size = Math.abs(value);
   if (size >= 1e15) return value.toPrecision(3);
   if (size >= 1e4) return count(value);
+  if (size > 0 && size < 1e-4) return Number(value.toPrecision(3)).toExponential();
   if (size > 0 && size < 1e-3) return String(Number(value.toPrecision(3)));
   if (size < 1 && 1 - size < 1e-3) return value.toFixed(Math.min(1 - Math.floor(Math.log10(1 - size)), 12));
   return value.toFixed(4);

@@ -44,7 +44,7 @@ function drawLanes() {
 function laneWords(spent, expected) {
   const so = `${duration(spent)} so far`;
   if (!expected) return `${so}; its first size, so its end is not known`;
-  if (spent > expected) return `${so}, longer than the ${duration(expected)} expected`;
+  if (spent > expected) return `${so}, longer than ${expected < 0.05 ? "" : `the ${duration(expected)} `}expected`;
   return `${so}, probably ${duration(expected - spent)} to go`;
 }
 
@@ -60,7 +60,7 @@ function drawBest() {
   const [, score, learner, size] = best.at(-1);
   figure.querySelector("svg")?.remove();
   figure.prepend(bestChart(best, end, Math.max(260, figure.clientWidth)));
-  const latest = `Best validation score so far, over time. Latest: ${number(score)} by ${learner} with ${count(size)} rows.`;
+  const latest = `Best validation score so far with any number of rows, over time. Latest: ${number(score)} by ${learner} with ${count(size)} rows.`;
   setText(figure.querySelector("figcaption"), latest);
 }
 

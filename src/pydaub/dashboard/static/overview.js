@@ -76,6 +76,7 @@ function drawOverview() {
 function overviewView(measured, looks, width) {
   const { focus, sizes, full_size: full } = run.header;
   const scores = measured.flatMap(({ points }) => points.map((point) => point[2]));
+  for (const name of looks.keys()) for (const [, , valid] of run.learners.get(name).ahead) scores.push(valid);
   if (recalled("training")) {
     for (const name of looks.keys())
       for (const [, train] of run.learners.get(name).points) if (train !== null) scores.push(train);

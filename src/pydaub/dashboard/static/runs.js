@@ -160,7 +160,7 @@ async function compareTwo() {
     ...both.map(([score, rows]) => `${score} (${rows} rows)`),
   ]);
   const [alone, also] = answer.alone;
-  const rest = `Learners that only one run has tried: ${alone} in ${answer.runs[0]}, ${also} in ${answer.runs[1]}.`;
+  const rest = `What differs is bold. Learners that only one run has tried: ${alone} in ${answer.runs[0]}, ${also} in ${answer.runs[1]}.`;
   const more = answer.common > learners.length ? ` The first ${learners.length} of ${answer.common} are shown.` : "";
   const common = answer.common
     ? [make("h3", "Learners that both have tried: latest score"), table(["Learner", ...answer.runs], learners)]
