@@ -213,7 +213,6 @@ def test_more_tabs_than_a_browser_has_connections_stay_true(tmp_path: Path, tab:
         tabs[1].evaluate(HIDE, False)
         going.close()
         playwright.expect(tabs[1].locator("#state")).to_contain_text("killed")
-        assert tabs[0].title().startswith("running")
         tabs[0].clock.fast_forward(15_000)
         playwright.expect(tabs[0]).to_have_title(re.compile("^killed"))
         tabs[2].evaluate(HIDE, False)

@@ -103,6 +103,7 @@ def test_a_person_compares_two_runs_notes_something_and_copies_a_command(folder:
         first.get_by_label("Add a note").press("Enter")
         tab.keyboard.press("Enter")  # an impatient person gets one dialog all the same
         playwright.expect(dialog.locator("textarea")).to_be_focused()
+        tab.keyboard.press("Control+A")  # where its second Enter came late, it is a line
         tab.keyboard.type("<b>best</b> so far")
         dialog.get_by_role("button", name="Save").press("Enter")
         playwright.expect(first).to_contain_text("<b>best</b> so far")
