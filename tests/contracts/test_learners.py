@@ -64,39 +64,20 @@ def untrained(case: Case) -> Any:
     return quick(case.recipe.learner(rows_of(case.form, case.task).schema).estimator)
 
 
-@cache
-def fitted(case: Case) -> Any:
-    """Return the trained learner, which the laws share because training takes most of their time."""
-    return trained(untrained(case), rows_of(case.form, case.task))
-
-
-@cache
-def predicted(case: Case) -> Any:
-    return fitted(case).predict(rows_of(case.form, case.task).new)
-
-
 @every_learner
-def test_it_predicts_known_labels_or_finite_numbers(case: Case) -> None:
+def test_it_predicts_the_same_by_its_seed_after_clone_and_after_pickle(case: Case) -> None:
+    """One test, because training takes most of the time."""
     rows = rows_of(case.form, case.task)
-    predictions = predicted(case)
+    fitted = trained(untrained(case), rows)
+    predictions = fitted.predict(rows.new)
     assert predictions.shape == (rows.new.shape[0],)
     if case.task == "regression":
         assert np.isfinite(predictions).all()
     else:
         assert set(predictions) <= set(rows.y)
-
-
-@every_learner
-def test_the_same_seed_gives_the_same_predictions_even_after_clone_and_pickle(case: Case) -> None:
-    rows = rows_of(case.form, case.task)
+    assert (pickle.loads(pickle.dumps(fitted)).predict(rows.new) == predictions).all()
     again = trained(clone(pickle.loads(pickle.dumps(untrained(case)))), rows)
-    assert (again.predict(rows.new) == predicted(case)).all()
-
-
-@every_learner
-def test_a_trained_learner_survives_pickle(case: Case) -> None:
-    new = rows_of(case.form, case.task).new
-    assert (pickle.loads(pickle.dumps(fitted(case))).predict(new) == predicted(case)).all()
+    assert (again.predict(rows.new) == predictions).all()
 
 
 def tables(task: Task, form: str = "matrix") -> dict[str, dict[str, Recipe]]:
