@@ -15,7 +15,7 @@ from uuid import uuid4
 import numpy as np
 
 from pydaub.data.checksums import Damaged, check, checksums, opened, sealed
-from pydaub.data.rows import FORMS, FrameRows, Rows, mapped
+from pydaub.data.rows import FORMS, FrameRows, Rows, mapped, save_array
 from pydaub.data.schema import Schema
 from pydaub.data.split import shuffled
 from pydaub.data.target import CODED, labels_from_json, labels_to_json
@@ -159,7 +159,7 @@ class Prepared:
             for side, part in sides.items():
                 part.rows.write(temporary / f"{side}.rows")
                 for name in held[side]:
-                    np.save(temporary / f"{side}.{name}.npy", getattr(part, name))
+                    save_array(temporary / f"{side}.{name}.npy", getattr(part, name))
             publish(
                 temporary, folder, self.schema, self._labels, **held, notes=self.notes, fingerprint=self.fingerprint
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
@@ -102,7 +103,7 @@ class MatrixRows(Rows):
 
     def write(self, stem: Path) -> None:
         """Write one file."""
-        np.save(f"{stem}.npy", self.held)
+        save_array(f"{stem}.npy", self.held)
 
     @classmethod
     def mapped(cls, stem: Path, shape: tuple[int, int]) -> Self:
@@ -154,7 +155,7 @@ class SparseRows(Rows):
     def write(self, stem: Path) -> None:
         """Write three files."""
         for name, part in zip(CSR, self.parts(), strict=True):
-            np.save(f"{stem}.{name}.npy", part)
+            save_array(f"{stem}.{name}.npy", part)
 
     @classmethod
     def mapped(cls, stem: Path, shape: tuple[int, int]) -> Self:
@@ -280,6 +281,12 @@ class _FrameBlocks:
 
 
 FORMS: Final[Mapping[Form, type[Rows]]] = {kind.form: kind for kind in (MatrixRows, SparseRows, FrameRows)}
+
+
+def save_array(path: Path | str, array: Array) -> None:
+    """Save an array. On a full disk the error says so, which NumPy's does not if it writes to the file by itself."""
+    with open(path, "wb") as file:  # noqa: PTH123  # of either type
+        np.save(SimpleNamespace(write=file.write), array)  # all that it needs
 
 
 def mapped(stem: Path | str, *, writable: bool = False) -> Array:
