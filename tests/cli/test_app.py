@@ -121,3 +121,12 @@ def test_a_command_never_ends_without_a_reason(error: type[Exception], reason: s
     assert (done.code, done.out) == (1, "")
     assert reason in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--first-size", "--cv", "--seed", "--jobs", "--validation-fraction", "--delta"])
+def test_a_number_with_an_underscore_is_refused(option: str) -> None:
+    """Python would read 0_1, a slip of the pen for 0.1, as 1."""
+    done = call("run", "parity:100", option, "0_1")
+    assert done.code == 2
+    assert f"Invalid value for '{option}': must be a " in done.err
+    assert "number, got '0_1'." in done.err

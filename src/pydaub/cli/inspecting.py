@@ -15,7 +15,7 @@ import typer
 
 from pydaub.cli import units
 from pydaub.cli.app import app, complain, for_the_result
-from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, output
+from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, figure, output
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError
 from pydaub.runs.account import GOING_ON
@@ -51,7 +51,7 @@ def advise(
     folder: AnyFolder,
     *,
     delta: Annotated[
-        float | None, typer.Option(help="Difference of scores to tell from chance.  [default: the run's]")
+        float | None, figure(float, words="Difference of scores to tell from chance.  [default: the run's]")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -17,7 +17,7 @@ from pydaub.cli import units
 from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
-from pydaub.records import METRICS, SCORE_ROWS, VALIDATION_FRACTION, VALIDATION_ROWS
+from pydaub.records import METRICS, SCORE_ROWS, VALIDATION_FRACTION, VALIDATION_ROWS, parsed
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Parameter
@@ -41,25 +41,38 @@ def output(words: str) -> Any:  # noqa: ANN401  # as Typer declares it
     return typer.Option(parser=place, metavar="<path>", help=words)
 
 
+def figure(kind: type[int | float], *names: str, words: str) -> Any:  # noqa: ANN401  # as Typer declares it
+    """Return an option for a number. Python itself would read 0_1 as 1."""
+
+    def number(text: object) -> float:
+        try:
+            return parsed(kind, str(text))
+        except ValueError:
+            wanted = "a whole number" if kind is int else "a number"
+            raise typer.BadParameter(f"must be {wanted}, got {str(text)!r}.") from None
+
+    return typer.Option(*names, parser=number, metavar=f"<{kind.__name__}>", help=words)
+
+
 Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
 AnyFolder = Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")]
 Strategy = Annotated[StrategyName, typer.Option(help="Which strategy decides who gets data next.")]
 FirstSize = Annotated[
-    int | None, typer.Option(help=f"Rows of the first sample.  [default: {PAPER_FIRST_SIZE}, or fewer]")
+    int | None, figure(int, words=f"Rows of the first sample.  [default: {PAPER_FIRST_SIZE}, or fewer]")
 ]
 Ratio = Annotated[str | None, typer.Option(help=f"Growth of the samples.  [default: {PAPER_RATIO}]")]
 Sizes = Annotated[
     str | None, typer.Option(help="A list of sizes instead, such as 500,1000,1500, or 'paper' for the paper's.")
 ]
-Fraction = Annotated[float, typer.Option("--validation-fraction", help="Share of the rows to validate on.")]
-ValidationRows = Annotated[int, typer.Option(help="Number of rows to validate on at most.")]
+Fraction = Annotated[float, figure(float, "--validation-fraction", words="Share of the rows to validate on.")]
+ValidationRows = Annotated[int, figure(int, words="Number of rows to validate on at most.")]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
 Kinds = Annotated[
     list[str] | None, typer.Option("--kind", help="The kind of a column, such as zip=categorical; may be repeated.")
 ]
 Task = Annotated[TaskName | None, typer.Option(help="What the target is for.  [default: inferred from the target]")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of text files.  [default: utf-8]")]
-Seed = Annotated[int, typer.Option(help="Seed for the order of rows and for the learners.")]
+Seed = Annotated[int, figure(int, words="Seed for the order of rows and for the learners.")]
 WekaJar = Annotated[
     str | None, typer.Option(help="WEKA's jar, for the portfolio weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
 ]
@@ -86,7 +99,7 @@ class Asked:
     ratio: Ratio = None
     sizes: Sizes = None
     scoring: Annotated[str | None, typer.Option(help="A scorer of scikit-learn.  [default: accuracy, or r2]")] = None
-    cv: Annotated[int | None, typer.Option(help="Score by cross-validation with this many folds.")] = None
+    cv: Annotated[int | None, figure(int, words="Score by cross-validation with this many folds.")] = None
     validation: Annotated[str | None, typer.Option(help="A file with validation rows.")] = None
     fraction: Fraction = VALIDATION_FRACTION
     validation_rows: ValidationRows = VALIDATION_ROWS
@@ -137,7 +150,7 @@ class Asked:
 class Options:
     """How to run: these may differ when a run is resumed."""
 
-    jobs: Annotated[int | None, typer.Option(help="Number of workers.  [default: one for each core]")] = None
+    jobs: Annotated[int | None, figure(int, words="Number of workers.  [default: one for each core]")] = None
     time_limit: Annotated[
         str | None, typer.Option(help="Stop after this time with the best learner so far: 90, 90s, 10m, 2h.")
     ] = None
@@ -242,7 +255,9 @@ def _option(parameter: Parameter) -> inspect.Parameter:
         words = f"{words}  [default: {parameter.default}]"
     choices: Any = list(parameter.choices)
     kind: Any = StrEnum(parameter.name.title(), choices) if choices else parameter.kind
-    shown = Annotated[kind | None, typer.Option(f"--{flag}", help=f"With {strategies}: {words}")]
+    words = f"With {strategies}: {words}"
+    option = figure(kind, f"--{flag}", words=words) if kind in (int, float) else typer.Option(f"--{flag}", help=words)
+    shown = Annotated[kind | None, option]
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=shown)
 
 
