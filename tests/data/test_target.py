@@ -90,3 +90,9 @@ def test_numbers_stay_numbers_in_a_regression() -> None:
 def test_a_target_that_cannot_be_learned_is_refused(y: Any, task: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         encoded(series(y, "y"), task, "y")
+
+
+def test_one_value_of_many_rows_is_no_regression_target_either() -> None:
+    """Data larger than memory is told by its distinct values."""
+    with pytest.raises(InputError, match=r"`y` must have different values, got only 2\.5"):
+        encoded(pd.Series([2.5]), "regression", "y", rows=100)

@@ -61,7 +61,7 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
     task = task or (infer_task(y) if rows is None else task_of(y, rows))
     if task == "regression":
         numbers = finite(y, name)
-        if len(numbers) > 1 and numbers.min() == numbers.max():
+        if (rows or len(numbers)) > 1 and numbers.min() == numbers.max():
             raise InputError(f"`{name}` must have different values, got only {numbers[0]}. Name another target.")
         return Target(task, numbers, np.array([]), present)
     codes, labels = _classes(y, name)
