@@ -47,10 +47,11 @@ def one_line(error: BaseException) -> str:
 def is_of_learner(error: BaseException) -> bool:
     """Return whether an exception is a learner's own, and not meant for the whole process.
 
-    Ctrl-C is, and so is what a signal handler raises other than an Exception: many exit on SIGTERM.
+    Trouble with the run's folder is not the learner's, nor is Ctrl-C, nor what a signal handler raises other than an
+    Exception: many exit on SIGTERM.
     """
     if isinstance(error, Exception):
-        return True
+        return not isinstance(error, FolderTrouble)
     handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
     trace = error.__traceback__
     while trace is not None:

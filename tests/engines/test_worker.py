@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -111,3 +112,18 @@ def test_trouble_with_the_folder_is_not_the_fault_of_a_learner(tmp_path: Path) -
     place.mkdir()
     found = fit_at(str(bench.folder), "known", FULL, with_validation=False)
     assert "could not be written: Is a directory" in found["trouble"]
+
+
+def test_a_frame_that_is_damaged_where_it_was_not_read_yet_is_not_the_fault_of_a_learner(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"number": np.arange(4_000.0), "word": ["a", "b", None, "c"] * 1_000})
+    data = prepare(rows, np.tile(["no", "yes"], 2_000))
+    Workbench(tmp_path).lay_out(Task(data, {"known": Learner("known", faulty.Learner())}, metrics="none"))
+    place = tmp_path / "data" / "train.rows.arrow"
+    content = bytearray(place.read_bytes())
+    content[8:-4_000] = b"\xff" * (len(content) - 4_008)  # its end, which is read first, is as it was
+    place.write_bytes(content)
+    for found in (
+        evaluate_at(str(tmp_path), "known", 100, -math.inf).value,
+        fit_at(str(tmp_path), "known", 100, with_validation=False),
+    ):
+        assert "The prepared rows could not be read" in found["trouble"]

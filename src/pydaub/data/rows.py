@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from pydaub.errors import InputError
+from pydaub.errors import KEPT, FolderTrouble, InputError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -259,10 +259,16 @@ class _TableFile:
         """Return so many rows from `start` on."""
         stop = min(start + length, self.shape[0])
         while self.ends[-1] < stop:
-            self.ends.append(self.ends[-1] + self.reader.get_batch(len(self.ends) - 1).num_rows)
+            self.ends.append(self.ends[-1] + self._batch(len(self.ends) - 1).num_rows)
         first, last = bisect_right(self.ends, start) - 1, bisect_left(self.ends, stop)
-        batches = [self.reader.get_batch(number) for number in range(first, last)]
+        batches = [self._batch(number) for number in range(first, last)]
         return pa.Table.from_batches(batches, self.schema).slice(start - self.ends[first], stop - start)
+
+    def _batch(self, number: int) -> pa.RecordBatch:
+        try:
+            return self.reader.get_batch(number)
+        except (pa.ArrowException, OSError, IndexError) as error:  # it has changed since it was opened
+            raise FolderTrouble(f"The prepared rows could not be read: {one_line(error)} {KEPT}") from None
 
 
 @dataclass(frozen=True)

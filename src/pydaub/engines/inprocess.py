@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydaub.engines.base import fit_failed
 from pydaub.engines.serial import SerialEngine
-from pydaub.errors import FolderTrouble, is_of_learner, one_line
+from pydaub.errors import is_of_learner, one_line
 from pydaub.evaluation.combining import Combination, combine
 from pydaub.evaluation.encoded import MOST_MEMORY, Encoded
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
@@ -65,8 +65,6 @@ class InProcessEngine(SerialEngine):
         """Call a function with fitted learners, the prepared rows, and plain values."""
         try:
             return resolve_name(function)(self.loaded(references), self._task.data, **arguments)
-        except FolderTrouble:
-            raise
         except BaseException as error:
             if not is_of_learner(error):
                 raise

@@ -69,10 +69,9 @@ def evaluate_at(folder: str, learner: str, size: int, above: float, gpu: str | N
     bench = Workbench(Path(folder))
     allocation = Allocation(learner, size)
     try:
-        task = bench.task(learner)
+        evaluation = evaluate(bench.task(learner), allocation, bench)
     except FolderTrouble as error:
         return Answer({TROUBLE: str(error)}, reusable=False)
-    evaluation = evaluate(task, allocation, bench)
     outcome = evaluation.outcome
     if isinstance(outcome, Measurement) and evaluation.fitted is not None and outcome.valid_score >= above:
         bench.shelve(allocation, outcome.valid_score, evaluation.fitted)

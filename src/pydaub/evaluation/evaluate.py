@@ -26,7 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from pydaub.data import Sample
-from pydaub.errors import InputError, one_line
+from pydaub.errors import InputError, is_of_learner, one_line
 from pydaub.evaluation.encoded import encode, key_of
 from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics, score_parts
 from pydaub.evaluation.reuse import Memory, can_go_on, fit_again
@@ -110,7 +110,7 @@ def check_scoring_fits(data: Prepared, scoring: str) -> None:
 
 
 def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -> Evaluation:
-    """Train and score the learner on the allocation; any error is returned as a `Failure`."""
+    """Train and score the learner on the allocation; any error of the learner is returned as a `Failure`."""
     began = time.perf_counter()
     try:
         with _surroundings(task, allocation):
@@ -122,7 +122,9 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
             else:
                 measured = _cross_validated(task, allocation, sample, memory)
         return Evaluation(measured.after(time.perf_counter() - began, scored), fitted)
-    except Exception as error:  # noqa: BLE001  # a learner may raise anything
+    except Exception as error:  # a learner may raise anything
+        if not is_of_learner(error):
+            raise
         kind = "memory" if isinstance(error, MemoryError) else "error"
         return Evaluation(Failure(kind, one_line(error), time.perf_counter() - began))
 
