@@ -173,6 +173,7 @@ def test_over_ssh_the_command_for_a_tunnel_is_said(finished_run: Path, monkeypat
         assert page.process.stderr.readline().strip().endswith(expected)
 
 
+@pytest.mark.slow("processes")
 def test_a_request_that_does_not_arrive_is_given_up(finished_run: Path) -> None:
     """Also the second one on a connection. A stream is no request that is late."""
     with watched(finished_run) as page:

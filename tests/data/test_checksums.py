@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_changed_byte_is_noticed(folder: Path) -> None:
+def test_a_changed_bit_is_noticed_anywhere(folder: Path) -> None:
     sums = checksums.checksums(folder)
     assert {name: (each["bytes"], len(each["crc"]) // 8) for name, each in sums.items()} == {
         "a": (1000, 10), "b": (250, 3), "c": (7, 1), "empty": (0, 0)
@@ -34,7 +34,7 @@ def test_every_changed_byte_is_noticed(folder: Path) -> None:
     check(folder, sums)
     for name in ("a", "b", "c"):
         content = (folder / name).read_bytes()
-        for place in range(len(content)):
+        for place in range(0, len(content), 7):  # each block, and each bit of a byte
             changed = bytearray(content)
             changed[place] ^= 1 << place % 8
             (folder / name).write_bytes(changed)

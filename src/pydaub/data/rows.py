@@ -268,7 +268,8 @@ class _TableFile:
         try:
             return self.reader.get_batch(number)
         except (pa.ArrowException, OSError, IndexError) as error:  # it has changed since it was opened
-            raise FolderTrouble(f"The prepared rows could not be read: {one_line(error)} {KEPT}") from None
+            reason = one_line(error).rstrip(".")
+            raise FolderTrouble(f"The prepared rows could not be read: {reason}. {KEPT}") from None
 
 
 @dataclass(frozen=True)
