@@ -21,7 +21,8 @@ test: ready  ## every test that is not slow by nature, doctests and documentatio
 	$(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 # Ray and a JVM crash in one process, and tests that limit memory need a process of their own, so these two kinds run
-# apart, beside the others. Their output follows at the end.
+# apart, beside the others. Their output follows at the end. Of the others many wait for a process or a browser, so there
+# is one worker more than the cores of a small machine.
 BESIDE := ray memory
 SLOW := $(BIN)/pytest -o testpaths=tests --hypothesis-profile thorough --dist worksteal
 test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, KIND=random also for more random cases
@@ -30,7 +31,7 @@ test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, K
 	else \
 	  mkdir -p build; status=0; beside=""; \
 	  for kind in $(BESIDE); do $(SLOW) --slow $$kind -n 0 $(PYTEST_ARGS) >build/$$kind.log 2>&1 & beside="$$beside $$!"; done; \
-	  $(SLOW) --slow weka,browser,processes,random -n auto $(PYTEST_ARGS) || status=1; \
+	  $(SLOW) --slow weka,browser,processes,random -n 3 $(PYTEST_ARGS) || status=1; \
 	  for each in $$beside; do wait $$each || status=1; done; \
 	  for kind in $(BESIDE); do cat build/$$kind.log; done; exit $$status; \
 	fi
@@ -131,8 +132,8 @@ define install
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pydaub needs Python 3.11 or later: make PYTHON=python3.12 ..." >&2; exit 1; }
 @set -e; \
 if command -v uv >/dev/null 2>&1; then create="uv venv -q --python $(PYTHON)"; install="uv pip install -q --python $(BIN)/python"; \
-elif $(PYTHON) -c 'import ensurepip' 2>/dev/null; then create="$(PYTHON) -m venv"; install="$(BIN)/python -m pip install -q --disable-pip-version-check"; \
-else create="$(PYTHON) -m venv --without-pip"; install="$(PYTHON) -m pip --python $(BIN)/python install -q"; fi; \
+elif $(PYTHON) -c 'import ensurepip' 2>/dev/null; then create="$(PYTHON) -m venv"; install="$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check"; \
+else create="$(PYTHON) -m venv --without-pip"; install="$(PYTHON) -m pip --python $(BIN)/python install -q --no-compile"; fi; \
 set -x; [ -x $(BIN)/python ] || $$create .venv; \
 $$install --require-hashes -r $(1); $$install --no-deps --no-build-isolation -e .
 touch $@

@@ -100,6 +100,7 @@ async function connect(handle) {
 async function receiveAll(body, handle) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let pending = [];
+  let told = false; // whether more than a beat has come
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
@@ -112,10 +113,11 @@ async function receiveAll(body, handle) {
       const [, kind, data] = part.match(/^event: (\w+)\ndata: (.*)$/s);
       if (kind === "beat") continue;
       connection.failures = 0;
+      told = true;
       handle.onMessage(JSON.parse(data), kind === "snapshot");
       handle.change("live");
     }
-    if (document.hidden && connection.state === "live") return rest(handle);
+    if (document.hidden && told) return rest(handle);
   }
 }
 
