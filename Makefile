@@ -21,8 +21,7 @@ test: ready  ## every test that is not slow by nature, doctests and documentatio
 	$(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 # Ray and a JVM crash in one process, and tests that limit memory need a process of their own, so these two kinds run
-# apart, beside the others. Their output follows at the end. Of the others many wait for a process or a browser, so there
-# is one worker more than the cores of a small machine.
+# apart, beside the others. Their output follows at the end.
 BESIDE := ray memory
 SLOW := $(BIN)/pytest -o testpaths=tests --hypothesis-profile thorough --dist worksteal
 test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, KIND=random also for more random cases
@@ -31,7 +30,7 @@ test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, K
 	else \
 	  mkdir -p build; status=0; beside=""; \
 	  for kind in $(BESIDE); do $(SLOW) --slow $$kind -n 0 $(PYTEST_ARGS) >build/$$kind.log 2>&1 & beside="$$beside $$!"; done; \
-	  $(SLOW) --slow weka,browser,processes,random -n 3 $(PYTEST_ARGS) || status=1; \
+	  $(SLOW) --slow weka,browser,processes,random -n auto $(PYTEST_ARGS) || status=1; \
 	  for each in $$beside; do wait $$each || status=1; done; \
 	  for kind in $(BESIDE); do cat build/$$kind.log; done; exit $$status; \
 	fi

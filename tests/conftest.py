@@ -21,7 +21,7 @@ KINDS = {"ray", "weka", "memory", "random", "browser", "processes"}
 
 # No deadline: on a busy machine, one example may take long.
 settings.register_profile("quick", deadline=None, max_examples=20, print_blob=True)
-settings.register_profile("thorough", settings.get_profile("quick"), max_examples=50)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=25)
 settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)  # make fuzz
 settings.load_profile("quick")
 
