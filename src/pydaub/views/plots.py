@@ -127,7 +127,7 @@ def rows_allocated(  # noqa: PLR0913  # everything that a bar shows
     axes.bar_label(bars, [_literal(text) for text in texts], padding=3, fontsize=7)
     axes.set_yticks(range(len(labels)), [_literal(label) for label in labels], fontsize=8)
     axes.set_ylim(len(labels) - 0.4, -0.6)  # the first on top
-    axes.set_xlim(0, 1.55 * max(*widths, 1))  # with room for the notes
+    axes.set_xlim(0, 1.65 * max(*widths, 1))  # with room for the notes
     axes.set_xlabel("rows in all its allocations")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_title(_literal(title), fontsize=10, loc="left")
