@@ -126,7 +126,8 @@ lock: pyproject.toml  ## write requirements.lock and requirements-demo.lock anew
 	$(COMPILE) --extra build --upgrade --constraint requirements.lock -o requirements-demo.lock
 
 # Install a lock file and pydaub itself into .venv. Uses uv where it is on the PATH, since it is ten times faster; else
-# the environment's own pip, or, where Python came without ensurepip, the pip that is outside of it.
+# the environment's own pip, or, where Python came without ensurepip, the pip that is outside of it. Nothing is compiled
+# beforehand: Python compiles what it imports.
 define install
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pydaub needs Python 3.11 or later: make PYTHON=python3.12 ..." >&2; exit 1; }
 @set -e; \

@@ -83,7 +83,7 @@ class Learner:
             ) from None
 
 
-Portfolio: TypeAlias = dict[str, Learner]  # the order breaks ties, so cheap and simple learners come first
+Portfolio: TypeAlias = dict[str, Learner]  # in the order in which they are tried, which also breaks ties
 
 
 @dataclass(frozen=True, slots=True)

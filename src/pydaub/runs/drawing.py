@@ -5,7 +5,6 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from pydaub.algorithm.strategies.frugal import Frugal
 from pydaub.algorithm.strategies.groups import drawn_name
 from pydaub.learners.spaces import FIRST_DRAWS, check_optuna, in_words
 from pydaub.records import Drawn
@@ -46,8 +45,7 @@ class Drawing:
     def draw(self, learner: str, strategy: Strategy) -> Drawn:
         """Draw the configuration of this name."""
         space = self._spaces[learner.rpartition(" ")[0]]
-        likely = strategy.likely if isinstance(strategy, Frugal) else lambda _: None
-        history = [(point, likely(name)) for name, point in self._points[space.name].items()]
+        history = [(point, strategy.likely(name)) for name, point in self._points[space.name].items()]
         point = space.proposed(history, _seed(self._seed, learner))
         return Drawn(learner, point, in_words(space.settings(point)))
 

@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 # The moment comes when the time that is left is `LAST_MOMENT` times what the training will probably take. Learners
 # whose training would take more than the time left divided by `ROOM` are not considered.
 LAST_MOMENT, ROOM = 2.0, 1.25
-MOMENT: Final = 1e-3  # seconds; a shorter time is no time, whatever the clock can tell apart
-LOOKS: Final = 50  # how often in a time limit it is worked out which learner it should be, at most
+SHORTEST: Final = 1e-3  # seconds that are worth waiting for
+LOOKS: Final = 50  # the learner is chosen anew at most so many times within a time limit
 
 
 class Hurry:
     """Says when a learner must be trained on all rows, if it is to have them before the time limit.
 
-    It is the learner that will probably reach the highest score on all rows, more than any learner that has them, among
-    those whose training fits into the time that is left. Each gets one such chance.
+    The learner is the one that will probably reach the highest score on all rows, among those whose training fits into
+    the time that is left. If another learner has all rows already, it must be likely to score more than that one. No
+    learner is chosen twice.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Hurry:
     def __init__(self, account: Account, time_limit: float) -> None:
         self._account, self._time_limit = account, time_limit
         self._found: tuple[str, float] | None = None  # the learner, and the seconds that all rows will take
-        self._look_again = math.inf  # how much time is left when that is worked out again
+        self._look_again = math.inf  # the time left at which the learner is chosen anew
         self._tried: set[str] = set()
 
     def due(self, left: float) -> Allocation | None:
@@ -54,7 +55,7 @@ class Hurry:
     def until(self, left: float) -> float:
         """Return the seconds until that moment, as far as it is known."""
         found = math.inf if self._found is None else left - LAST_MOMENT * self._found[1]
-        return found if found > MOMENT else 0.0
+        return found if found > SHORTEST else 0.0
 
     def _begun(self) -> bool:
         """Return whether a learner is being trained on all rows, or will be next."""

@@ -82,8 +82,8 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
     known
         Outcomes from elsewhere that need not be measured.
     time_limit
-        Seconds of the engine's clock after which the run stops with the best learner so far. If no learner has all
-        rows by then, the most promising one whose training fits into the time gets them at the last moment.
+        Seconds of the engine's clock after which the run stops with the best learner so far. Shortly
+        before, the most promising learner whose training still fits into the time gets all rows.
     watch
         Called with every event, once it has been journalled, and with the account of the run.
     steering
@@ -303,7 +303,7 @@ class Loop:
             time.sleep(POLL_SECONDS)
             return
         left = math.inf if self._paused_at is not None else self._left()
-        left = min(left, self._hurry.until(left) or left)
+        left = min(left, self._hurry.until(left) or left)  # do not sleep through the last moment
         wait = min(left, POLL_SECONDS) if self._steering else left
         collected = self._engine.collect(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:

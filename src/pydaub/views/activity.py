@@ -35,8 +35,16 @@ def _lane(account: Account, allocation: Allocation) -> dict[str, Any]:
         "size": allocation.size,
         "since": round(account.running[allocation], 1),
         "expected": _expected(account, allocation),
-        "ahead": "" if allocation == account.strategy.outstanding else "ahead of its turn, because a worker was idle",
+        "ahead": ""
+        if allocation == account.strategy.outstanding
+        else f"ahead of its turn, {_why_ahead(account, allocation)}",
     }
+
+
+def _why_ahead(account: Account, allocation: Allocation) -> str:
+    if account.until is not None and allocation.size == account.full_size:
+        return "so that it has all rows before the time limit"
+    return "because a worker was idle"
 
 
 def _expected(account: Account, allocation: Allocation) -> float | None:
