@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help ready demo test test-slow fuzz test-lowest coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
+.PHONY: help ready demo test test-slow fuzz test-lowest dist coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -50,6 +50,9 @@ test-lowest:  ## the tests with the lowest versions that pyproject.toml allows (
 	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|pytest|pytest-xdist)==[^ ]*' requirements.lock) polars==1.30.0
 	uv pip install -q --python $(LOWEST) --no-deps --no-build-isolation -e .
 	$(LOWEST) -m pytest -n auto -o filterwarnings=default --disable-warnings --doctest-ignore-import-errors --ignore tests/learners/weka --ignore tests/lcdb $(PYTEST_ARGS)
+
+dist: $(READY)  ## sdist and wheel in dist/, tried on each Python that is there, with new and old dependencies (needs uv)
+	$(BIN)/python release/dist.py
 
 coverage: ready  ## the lines that `make test` does not run
 	$(BIN)/pytest -n auto --dist worksteal --cov=src --cov-report=term-missing:skip-covered $(PYTEST_ARGS)

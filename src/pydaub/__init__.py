@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from pydaub.runs.result import Result, Step
     from pydaub.search import DaubSearch
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "PAPER_SIZES",

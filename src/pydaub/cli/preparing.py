@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -43,7 +44,7 @@ def prepare(
     import pyarrow as pa
 
     from pydaub.data.outofcore.external import Wanted, prepare_out_of_core
-    from pydaub.isolation.proc import status
+    from pydaub.isolation.proc import resident
 
     pa.set_memory_pool(pa.system_memory_pool())  # other pools keep freed memory
     most = units.memory(memory, "--memory") or 0
@@ -58,7 +59,7 @@ def prepare(
         seed,
         encoding,
     )
-    used = status("self", "VmRSS")
+    used = resident(os.getpid())
     if most <= used:
         raise InputError(f"`--memory` must be more than the {used / 1e6:,.0f} MB that Python takes, got {memory}.")
     with _Progress(quiet=quiet) as progress:

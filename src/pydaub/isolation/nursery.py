@@ -38,8 +38,13 @@ MOST: Final = 1e18  # seconds or bytes; the system cannot represent larger limit
 # Libraries read these when they are loaded. A call that may use more threads raises the number with threadpoolctl.
 ENVIRONMENT: Final = {
     **dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+        (
+            *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+            "VECLIB_MAXIMUM_THREADS",  # Apple's BLAS, whose threads do not survive a fork
+        ),
+        "1",
     ),
+    "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",  # macOS would end a fork that uses a library of Apple's
     "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin while they wait make boosting ten times slower on a busy machine
     "POLARS_MAX_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # Arrow's own pool reserves a gigabyte, which RLIMIT_DATA would count

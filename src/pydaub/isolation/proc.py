@@ -1,4 +1,7 @@
-"""What the system says: the memory and the children of processes, and what the machine has."""
+"""What the system says: the memory and the children of processes, and what the machine has.
+
+On Linux it is read from /proc; elsewhere (macOS) psutil says it, as far as it can (`portable.py`).
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pydaub.isolation import portable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LINUX: Final = sys.platform == "linux"
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
 ROUNDS: Final = 100  # of killing processes that fork meanwhile
@@ -57,16 +63,21 @@ def kill_marked(marker: str, session: int | None = None) -> None:
 
 def processes() -> set[int]:
     """Return the ids of all processes."""
+    if not LINUX:
+        return portable.processes()
     return {int(entry.name) for entry in Path("/proc").glob("[0-9]*")}
 
 
 def _session(pid: int) -> int | None:
     with suppress(OSError):
-        return None if figure(f"/proc/{pid}/status", "VmSize:") == 0 else os.getsid(pid)  # a zombie cannot be killed
+        ended = status(pid, "VmSize") == 0 if LINUX else portable.ended(pid)
+        return None if ended else os.getsid(pid)  # a zombie cannot be killed
     return None
 
 
 def _environment(pid: int) -> bytes:
+    if not LINUX:
+        return portable.environment(pid)
     with suppress(OSError):
         return Path(f"/proc/{pid}/environ").read_bytes()
     return b""
@@ -89,6 +100,8 @@ def used(pid: int, base: int, enough: float = 0.0) -> int:
     returned: to find out which pages are shared takes some milliseconds for each gigabyte.
     """
     tree = [pid, *descendants(pid)]
+    if not LINUX:
+        return max(sum(map(portable.resident, tree)) - base, 0)
     anonymous, mapped = zip(*(_resident(each) for each in tree), strict=True)
     files = _shared_files(tree)
     bound = sum(anonymous) - base + sum(mapped) + sum(files.values())
@@ -148,8 +161,21 @@ def _mapped_shared(tree: Iterable[int]) -> dict[int, int]:
 
 
 def peak(pid: int) -> int:
-    """Return the peak resident memory of a process in bytes, including the pages of memory-mapped files."""
-    return status(pid, "VmHWM")
+    """Return the peak resident memory of a process in bytes, including the pages of memory-mapped files.
+
+    Where the system does not say, it is the present one.
+    """
+    return status(pid, "VmHWM") if LINUX else portable.resident(pid)
+
+
+def resident(pid: int) -> int:
+    """Return the resident memory of a process in bytes."""
+    return status(pid, "VmRSS") if LINUX else portable.resident(pid)
+
+
+def base(pid: int) -> int:
+    """Return the memory in bytes that a fresh fork of this process shares with it, as `used` counts."""
+    return status(pid, "RssAnon") if LINUX else portable.resident(pid)
 
 
 def reset_peak(pid: int) -> None:
@@ -159,12 +185,12 @@ def reset_peak(pid: int) -> None:
 
 
 def status(pid: int | str, name: str) -> int:
-    """Return a field of /proc/PID/status in bytes; 0 if there is none."""
-    return figure(f"/proc/{pid}/status", f"{name}:") << 10
+    """Return a field of /proc/PID/status in bytes; 0 if there is none, as everywhere but on Linux."""
+    return figure(f"/proc/{pid}/status", f"{name}:") << 10 if LINUX else 0
 
 
 def figure(path: str, prefix: str) -> int:
-    """Return the number in a line of a file of /proc; 0 if there is none (on macOS, or of an ended process)."""
+    """Return the number in a line of a file of /proc; 0 if there is none, as of an ended process."""
     with suppress(OSError):
         for line in Path(path).read_text().splitlines():
             if line.startswith(prefix):
@@ -174,6 +200,8 @@ def figure(path: str, prefix: str) -> int:
 
 def children_of(pid: int) -> set[int]:
     """Return the process ids of the direct children of a process."""
+    if not LINUX:
+        return portable.children_of(pid)
     found: set[int] = set()
     with suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -199,7 +227,7 @@ def oom_kills() -> int:
 
 def prctl(option: int, value: int) -> None:
     """Set an attribute of this process on Linux; do nothing on other systems."""
-    if sys.platform == "linux":
+    if LINUX:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
@@ -218,6 +246,8 @@ def cores() -> int:
 
 def available_memory() -> int | None:
     """Return how many bytes are available, to the system or within a container's limit; None if neither says."""
+    if not LINUX:
+        return portable.available_memory()
     found = [figure("/proc/meminfo", "MemAvailable:") << 10]
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # the file does not exist, or says "max"

@@ -240,13 +240,14 @@ class _Server:
         result, result_end = _one_way()
         output, output_end = os.pipe()  # programs open /dev/stdout anew, which a socket does not allow
         requests_end, requests = _one_way()
-        base = proc.status(os.getpid(), "RssAnon")
+        base = proc.base(os.getpid())
         pid = os.fork()
         if pid == 0:
             others = [key.fd for key in self._selector.get_map().values()]
             others += [*self._own, *(child.requests for child in self._children.values())]
             for descriptor in [*others, result, output, requests]:
-                os.close(descriptor)
+                with suppress(OSError):  # on macOS, a fork does not have the selector's
+                    os.close(descriptor)
             live(self._function, request, result_end, output_end, requests_end)
         for descriptor in (result_end, output_end, requests_end):
             os.close(descriptor)
