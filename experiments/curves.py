@@ -37,7 +37,7 @@ from pydaub.algorithm.strategies.rounds import Rounds
 from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
 from pydaub.engines.processes import ProcessEngine
-from pydaub.engines.table import COLUMNS, FAILURE_COLUMN, Table
+from pydaub.engines.recorded import COLUMNS, FAILURE_COLUMN, Table
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured, PydaubError
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits

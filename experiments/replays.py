@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub import STRATEGIES, Allocation, Daub, Measurement, Result, Schedule, SlopeBound, Strategy, run
 from pydaub.algorithm.curve import Curve
-from pydaub.engines.table import Table, TableEngine
+from pydaub.engines.recorded import Table
+from pydaub.engines.table import TableEngine
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:

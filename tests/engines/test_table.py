@@ -103,7 +103,7 @@ def test_the_error_for_a_bad_file_names_line_and_reason(tmp_path: Path, text: st
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere.csv must be a readable file, got No such file or directory"):
         Table.read(tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match=r"must be a readable file, got Is a directory"):
+    with pytest.raises(InputError, match=r"must hold CSV files with curves, got none"):
         Table.read(tmp_path)
 
 

@@ -16,7 +16,8 @@ from curves import Wanted, main, measure, write_table
 from replays import Curves
 
 from pydaub import Allocation, Daub, Failure, Full, Measurement, Outcome, Schedule, run
-from pydaub.engines.table import Table, TableEngine
+from pydaub.engines.recorded import Table
+from pydaub.engines.table import TableEngine
 from pydaub.errors import InputError
 from pydaub.records import Evaluated
 from pydaub.runs.journal import read

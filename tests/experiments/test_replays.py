@@ -26,7 +26,7 @@ from replays import METHODS, Curves, all_curves, common, grouped, largest
 
 from pydaub import Allocation, Measurement
 from pydaub.algorithm.curve import Curve
-from pydaub.engines.table import Table
+from pydaub.engines.recorded import Table
 from pydaub.errors import InputError
 
 ROOT = Path(__file__).parents[2]

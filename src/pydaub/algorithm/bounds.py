@@ -201,5 +201,8 @@ def capped(line: float, curve: Curve, *, train_cap: bool) -> float:
         return line
     train_score = curve.measurements[-1].train_score
     if train_score is None:
-        raise InputError(f"`train_score` of {curve.learner!r} must be measured, as the bound needs it, got None.")
+        raise InputError(
+            f"`train_score` of {curve.learner!r} must be measured, as the bound needs it, got None. Leave it out of the"
+            " bound with `train_bound=False` (`--no-train-bound`)."
+        )
     return min(train_score, line)

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def everything() -> Any:  # noqa: ANN401  # a Typer, which is imported as late as can be
     """Return the app with all commands."""
-    from pydaub.cli import inspecting, preparing, replay, running, steer, watch  # noqa: F401  # each adds its commands
+    from pydaub.cli import exporting, inspecting, preparing, replay, running, steer, watch  # noqa: F401  # each adds its own
     from pydaub.cli.app import app
 
     return app

@@ -17,14 +17,20 @@ from pydaub.cli.app import app, complain
 from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, StrategyName, check_jobs, grouped, output
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.engines import Table, TableEngine
+from pydaub.engines.recorded import read_tables
 from pydaub.errors import AllLearnersFailed, InputError
+from pydaub.records import Measurement
 from pydaub.runs.journal import Journal
 from pydaub.runs.loop import Loop
 from pydaub.views.summary import counted
-from pydaub.views.terminal import console, print_comparison, print_run
+from pydaub.views.terminal import console, print_comparison, print_lines, print_run, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pydaub.algorithm.strategies import Strategy as StrategyType
+    from pydaub.runs.result import Result
+    from pydaub.views.summary import Cell
 
 Recorded = StrEnum("Recorded", ["parity", "higgs"])
 DEFAULT_RECORDED: Final = Recorded("parity")
@@ -34,7 +40,13 @@ PAPERS: Final = StrategyName("daub")
 @app.command()
 @grouped()
 def replay(
-    table: Annotated[Path, typer.Argument(help="CSV: learner,size,train_score,valid_score,seconds[,failure].")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with learner,size,train_score,valid_score,seconds[,failure] or in the form of LCDB, or a folder"
+            " of such files."
+        ),
+    ],
     *,
     strategy: Strategy = PAPERS,
     parameters: dict[str, Any],
@@ -48,17 +60,25 @@ def replay(
 ) -> None:
     """Run a strategy on recorded learning curves.
 
-    Without sizes of your own, those of the table are used.
+    Without sizes of your own, those of the table are used. Of several data sets, each is replayed.
     """
     check_jobs(jobs)
-    curves = Table.read(table)
-    if parameters.get("costs") == "declared":
-        from pydaub.learners.costs import with_costs  # imports scikit-learn
+    tables = read_tables(table)
 
-        parameters = with_costs(parameters, dict.fromkeys(curves.learners))  # only their names are known
-    chosen = make_strategy(
-        str(strategy), curves.learners, _schedule(curves, first_size, ratio, sizes, full_size), parameters
-    )
+    def chosen_for(curves: Table) -> StrategyType:
+        schedule = _schedule(curves, first_size, ratio, sizes, full_size)
+        about, given = curves.about, _with_costs(parameters, curves)
+        return make_strategy(
+            str(strategy), curves.learners, schedule, given, about.scores, families=about.families or None
+        )
+
+    if len(tables) > 1:
+        if journal:
+            raise InputError(f"`--journal` must go with the curves of one data set, got {len(tables)} in {table}.")
+        _replay_each(tables, chosen_for, jobs, as_json=as_json)
+        return
+    curves = next(iter(tables.values()))
+    chosen = chosen_for(curves)
     settings = {**chosen.settings, "table": curves.fingerprint} if journal else {}
     try:
         with Journal(journal, settings) if journal else nullcontext() as opened:
@@ -75,6 +95,51 @@ def replay(
         typer.echo(json.dumps(result_as_json(chosen, account.result)))
     else:
         print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves)
+
+
+def _with_costs(parameters: dict[str, Any], curves: Table) -> dict[str, Any]:
+    if parameters.get("costs") != "declared":
+        return parameters
+    from pydaub.learners.costs import CLASSES, COLUMNS, with_costs  # imports scikit-learn
+
+    columns, classes = curves.about.columns or COLUMNS, curves.about.classes
+    known = dict.fromkeys(curves.learners)  # only their names are known
+    return with_costs(parameters, known, columns, CLASSES if classes is None else max(classes, 1))
+
+
+def _replay_each(
+    tables: Mapping[str, Table], chosen_for: Callable[[Table], StrategyType], jobs: int, *, as_json: bool
+) -> None:
+    """Replay the curves of several data sets, as far as they have the sizes that are asked for."""
+    found: dict[str, tuple[StrategyType, Result]] = {}
+    failed: dict[str, str] = {}
+    for name, curves in tables.items():
+        try:
+            chosen = chosen_for(curves)
+            found[name] = chosen, Loop(chosen, TableEngine(curves, jobs)).run().result
+        except (InputError, AllLearnersFailed) as error:
+            failed[name] = str(error)
+    if not found:
+        raise InputError(f"None of the {len(tables)} data sets could be replayed. {next(iter(failed.values()))}")
+    if as_json:
+        results = {name: result_as_json(*each) for name, each in found.items()}
+        typer.echo(json.dumps({"replayed": results, "not_replayed": failed}))
+        return
+    out = console()
+    columns = ("curves", "learners", "rows", "seconds", "everything", "selected", "score", "loss")
+    rows = [(name, len(tables[name].learners), *_line(result, tables[name])) for name, (_, result) in found.items()]
+    print_table(out, columns, rows)
+    print_lines(out, [f"Not replayed: {name}: {reason}" for name, reason in failed.items()])
+
+
+def _line(result: Result, table: Table) -> tuple[Cell, ...]:
+    """Return what a replay came to, and what training everything takes and brings, where that was recorded."""
+    everything = [outcome for outcome in table.at(result.full_size).values() if outcome]
+    complete = len(everything) == len(table.learners)
+    seconds = f"{sum(outcome.seconds for outcome in everything):,.1f}" if complete else None
+    best = max((outcome.valid_score for outcome in everything if isinstance(outcome, Measurement)), default=None)
+    loss = best - (result.valid_score or 0.0) if complete and best is not None else None
+    return result.rows, f"{result.seconds:,.1f}", seconds, result.selected, result.valid_score, loss
 
 
 @app.command()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pydaub.engines.base import Engine
+from pydaub.engines.recorded import Table
 from pydaub.engines.serial import SerialEngine
-from pydaub.engines.table import Table, TableEngine
+from pydaub.engines.table import TableEngine
 
 __all__ = ["Engine", "SerialEngine", "Table", "TableEngine"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import signal
 import stat
 import sys
@@ -253,3 +254,19 @@ def available_memory() -> int | None:
         with suppress(OSError, ValueError):  # the file does not exist, or says "max"
             found.append(int(Path(path).read_text()))
     return min(filter(None, found), default=None)
+
+
+def machine() -> str:
+    """Return the processor, the number of cores and the memory, as far as the system says."""
+    model = ""
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    memory = figure("/proc/meminfo", "MemTotal:") << 10
+    count = cores()
+    found = [
+        model or platform.machine(),
+        f"{count} core{'s' * (count > 1)}",
+        f"{memory / 1e9:.0f} GB" if memory else "",
+    ]
+    return ", ".join(filter(None, found))

@@ -192,8 +192,16 @@ class RunFolder:
 
     def schema(self) -> Schema:
         """Return the kinds of the columns. The learner itself knows the classes."""
+        return self._described()[0]
+
+    def classes(self) -> int:
+        """Return the number of classes; 0 for a regression."""
+        return self._described()[1]
+
+    def _described(self) -> tuple[Schema, int]:
         try:
-            return Schema.from_json(opened(self.path / SCHEMA), ())
+            fields = opened(self.path / SCHEMA)
+            return Schema.from_json(fields, ()), int(fields["classes"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self.path / SCHEMA} is damaged: {_reason(error)}.") from None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.engines.registry import Where, open_engine
 from pydaub.errors import InputError
+from pydaub.isolation.proc import machine
 from pydaub.learners import built_in
 from pydaub.records import Started
 from pydaub.runs.certificate import certificate_of
@@ -84,7 +85,8 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
     described = {name: learner.description for name, learner in task.learners.items() if learner.description}
-    started = Started(plan.settings, {**versions(), "platform": platform.platform()}, described)
+    began = {**versions(), "platform": platform.platform(), "machine": machine()}
+    started = Started(plan.settings, began, described)
     with ExitStack() as stack:
         journal = mailbox = None
         if where.folder is not None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import grouped
-from pydaub.records import Allocation, Failure, Measurement, Postponed, Steered, score_text
+from pydaub.records import Failure, Measurement, Postponed, Steered, score_text
 from pydaub.runs.account import GOING_ON
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _projected(account: Account, result: Result) -> list[str]:
 
 
 def _recorded(result: Result, table: Table) -> list[str]:
-    everything = {name: table.outcomes.get(Allocation(name, result.full_size)) for name in table.learners}
+    everything = table.at(result.full_size)
     known = {name: outcome for name, outcome in everything.items() if outcome is not None}
     trained = sum(step.allocation.size == result.full_size for step in result.steps)
     if trained == len(everything) == len(result.steps):

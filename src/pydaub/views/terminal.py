@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from pydaub.views.summary import Cell
     from pydaub.views.verdict import Verdict
 
-TEXT: Final = {"column", "kind", "learner", "description", "standing", "strategy", "selected"}  # columns of text
+# Columns of text.
+TEXT: Final = {"column", "kind", "learner", "description", "standing", "strategy", "selected", "curves"}
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
