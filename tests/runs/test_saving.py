@@ -22,13 +22,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from learners.samples import made
+from learners.samples import made, quick
 from pydaub import Allocation, InputError, Measurement
 from pydaub.data import Prepared, prepare
 from pydaub.data.schema import Task as Kind
 from pydaub.errors import FolderTrouble, SavedLearnerError
 from pydaub.evaluation.evaluate import Task, evaluate
-from pydaub.learners import portfolio, recipes
+from pydaub.learners import Learner, portfolio, recipes
 from pydaub.runs.saving import ABOUT, PICKLE, SAFE, Saved, load, not_saved, save, saved_in
 
 
@@ -45,11 +45,8 @@ EVERY = [(kind, name) for kind in ("classification", "regression") for name in r
 def test_every_learner_of_the_portfolio_is_saved_as_data(kind: Kind, name: str, tmp_path: Path) -> None:
     """The columns are mixed, so that preprocessing is saved too."""
     data = data_of(kind)
-    learners = portfolio(name, data.schema)
-    estimator = learners[name].estimator
-    few = {key: 3 for key in estimator.get_params() if key.endswith(("n_estimators", "iterations"))}
-    estimator.set_params(**few)  # to keep the test fast
-    evaluation = evaluate(Task(data, learners), Allocation(name, 50))
+    learner = Learner(name, quick(portfolio(name, data.schema)[name].estimator))
+    evaluation = evaluate(Task(data, {name: learner}), Allocation(name, 50))
     assert isinstance(evaluation.outcome, Measurement), evaluation.outcome
     rows = data.valid().X
     saved = save(evaluation.fitted, tmp_path, rows)

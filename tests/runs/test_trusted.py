@@ -22,11 +22,11 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cli.commands import mixed
-from learners.samples import made
+from learners.samples import made, quick
 from pydaub import Allocation
 from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
-from pydaub.learners import portfolio
+from pydaub.learners import Learner, portfolio
 from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
 from pydaub.learners.families import strong
 from pydaub.runs.saving import TRUSTED, pairs_in, trusted_pairs, zipped_schema
@@ -65,9 +65,8 @@ def _of(kind: Kind, form: str) -> Iterator[tuple[str, str]]:
     learners = portfolio(f"sklearn{of_each}{streaming}{weka}", data.schema)
     last = None
     for name, learner in learners.items():
-        few = {key: 3 for key in learner.estimator.get_params() if key.endswith(("n_estimators", "iterations"))}
-        learner.estimator.set_params(**few)
-        fitted = evaluate(Task(data, learners), Allocation(name, 50)).fitted
+        task = Task(data, {name: Learner(name, quick(learner.estimator))})
+        fitted = evaluate(task, Allocation(name, 50)).fitted
         if fitted is not None:
             last = fitted
             yield from _in(fitted)
