@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded; see `_quick`
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded: small matrices are quicker with one
 
 from forking import Forking
-from pydaub.engines.registry import Where
 
 KINDS = {"ray", "weka", "memory", "random", "browser", "processes"}
 
@@ -25,7 +23,7 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)  # make fuzz
 settings.load_profile("quick")
 
-AS_FOR_USERS = ("isolation", "engines")  # tests of how servers start and end, and of threads
+AS_FOR_USERS = ("isolation", "engines")  # tests of how servers start and end
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,13 +96,10 @@ def forking() -> Iterator[Forking]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick(request: pytest.FixtureRequest, forking: Forking) -> Iterator[None]:
-    """Let runs start their server quickly (see `forking`) and train with one thread, except in tests of just that.
-
-    To share a few rows among threads takes ten times as long as to train on them.
-    """
+    """Let runs start their server quickly (see `forking`), except in tests of just that."""
     place = request.path.relative_to(Path(__file__).parent)
     if any(name in str(place) for name in AS_FOR_USERS) or _wanted(request.config) & {"ray", "memory"}:
         yield
     else:
-        with forking.used(), patch.object(Where, "threads", 1):
+        with forking.used():
             yield

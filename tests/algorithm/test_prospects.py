@@ -83,6 +83,7 @@ def test_steps_are_measured_over_a_doubling_where_there_is_one() -> None:
     assert 0.39 < dense.at(250) < 0.4
 
 
+@pytest.mark.slow("random")
 def test_on_our_own_curves_the_claim_is_as_true_as_it_says() -> None:
     """The constants are fitted to these curves among others; benchmarks/README.md has the cross-validated figures."""
     replays = [each for one in measured() for each in replayed(one)]

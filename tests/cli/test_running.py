@@ -653,6 +653,7 @@ def test_a_second_interruption_leaves_nothing_behind(gate: Gate, tmp_path: Path)
     assert call("show", folder).code == 0
 
 
+@pytest.mark.slow("processes")
 def test_the_demo(tmp_path: Path) -> None:
     """It is a run like any other; here it has no time to go on."""
     folder = tmp_path / "run"

@@ -57,6 +57,7 @@ def test_a_learner_that_hangs_can_be_dropped_and_restored(learners: Path, tmp_pa
     assert resumed.code == 0, resumed.err
 
 
+@pytest.mark.slow("processes")
 def test_a_paused_run_starts_nothing_and_a_stopped_run_has_a_best_learner(learners: Path, tmp_path: Path) -> None:
     data, folder = written(numbers(), tmp_path / "data.csv"), tmp_path / "run"
     options = ["--target", "label", "--learners", learners, "--out", folder, "--jobs", "1", "--quiet"]

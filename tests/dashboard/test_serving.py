@@ -72,6 +72,7 @@ def test_addresses_that_cannot_be_used_are_refused(finished_run: Path, tmp_path:
     assert "must be the folder of a run" in refused("watch", tmp_path / "no", "--no-browser")
 
 
+@pytest.mark.slow("processes")
 def test_a_page_that_is_started_again_has_the_same_address(finished_run: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(finished_run, tmp_path / "run"))
     with watched(folder, "--linger") as page:

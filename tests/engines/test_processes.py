@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -41,7 +42,7 @@ from pydaub import (
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
 from pydaub.engines.registry import Where
-from pydaub.evaluation.evaluate import Task
+from pydaub.evaluation.evaluate import THREADED, Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.records import Evaluated, outcome_to_json
@@ -247,8 +248,10 @@ def test_learners_use_no_more_threads_than_they_may(threads: int, tmp_path: Path
     }
     if threads > 1:  # the same libraries once
         estimators = {name: each for name, each in estimators.items() if "," not in name}
-    engine = ProcessEngine(task(estimators, threads=threads), 1, tmp_path)
-    found = {name: outcome_of(engine, name) for name in estimators}
+    rows = RANDOM.normal(size=(500, 1 + THREADED // 350))  # just large enough for threads
+    given = replace(task(estimators, threads=threads), data=prepare(rows, np.where(rows[:, 0] > 0, "yes", "no")))
+    engine = ProcessEngine(given, 1, tmp_path)
+    found = {name: outcome_of(engine, name, given.data.full_size) for name in estimators}
     engine.close()
     counts = {name: each.train_score if isinstance(each, Measurement) else each for name, each in found.items()}
     assert all(count in range(1, threads + 1) for count in counts.values()), counts

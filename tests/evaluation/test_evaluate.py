@@ -32,6 +32,7 @@ from threadpoolctl import threadpool_info
 
 from pydaub import Allocation, Failure, Measurement
 from pydaub.data import Prepared, Split, prepare
+from pydaub.evaluation import evaluate as module
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on, seed_of
 from pydaub.learners import listed
 
@@ -276,8 +277,13 @@ class Threads(Rules):
 
 
 @pytest.mark.parametrize(("given", "seen"), [(None, 2), (-1, 2), (8, 2), (1, 1), (2, 2), (0, 2)])
-def test_threads_are_limited_and_the_parameter_is_restored(given: Any, seen: int) -> None:
-    """They are limited during prediction too."""
+def test_threads_are_limited_and_the_parameter_is_restored(
+    given: Any, seen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are limited during prediction too; a small sample gets one."""
+    small = evaluate(task_of(Threads(given, given), threads=2), A).fitted
+    assert small.seen_ == {(1, 1, True)}
+    monkeypatch.setattr(module, "THREADED", 0)
     task = task_of(Threads(given, given), threads=2)
     for fitted in (evaluate(task, A).fitted, fitted_on(task, A)):
         assert fitted.seen_ == {(seen, seen, True)}

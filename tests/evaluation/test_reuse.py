@@ -179,7 +179,7 @@ def test_rows_of_every_type_work(name: str, form: str) -> None:
     }[form]
     estimator = {**NAIVE, **CLASSIFIERS}[name]
     found, _ = grown(estimator, make(X), y)
-    assert_same(found[-1], clone(estimator).fit(make(X), y), 1e-4)
+    assert_same(found[-1], clone(estimator).fit(make(X), y), 2e-3 if form == "float32" else 1e-4)
 
 
 @pytest.mark.parametrize("name", ["logistic", "scaled", "multinomial", "bernoulli"])

@@ -144,6 +144,7 @@ def test_a_bound_is_valid_if_it_reaches_the_score_at_n() -> None:
     assert count.held == [2, 2, 1, 1]
 
 
+@pytest.mark.slow("random")
 def test_the_results_page_is_up_to_date() -> None:
     """If this fails, run `python experiments/results.py`."""
     page = results.page(TABLES)

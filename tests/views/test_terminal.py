@@ -126,6 +126,7 @@ def data(tmp_path: Path) -> Path:
     return written(numbers(), tmp_path / "numbers.csv")
 
 
+@pytest.mark.slow("processes")
 def test_a_live_display(data: Path, tmp_path: Path) -> None:
     """Progress, the leaders with their scores and bounds, what is running; and then the result in its place."""
     gate = tmp_path / "gate"

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 MOST_COMBINED: Final = 12  # learners that an ensemble chooses from
 LEAST_SCORED: Final = 4_000  # validation rows for a small sample; more for a sample with more rows
+# Cells of a sample (rows times columns) from which a training may use several threads. With fewer, threads gain little,
+# and on a busy machine, where they wait for each other, they make it up to forty times slower.
+THREADED: Final = 1_000_000
 # Parameters that set the number of threads; None means one thread to scikit-learn and all cores to other libraries.
 THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
 
@@ -156,7 +159,7 @@ def _surroundings(task: Task, allocation: Allocation) -> Iterator[None]:
     np.random.seed(seed)  # noqa: NPY002
     try:
         with (
-            thread_controller().limit(limits=task.threads),
+            thread_controller().limit(limits=_threads(task, allocation.size)),
             config_context(**task.config),
             warnings.catch_warnings(),
         ):
@@ -165,6 +168,11 @@ def _surroundings(task: Task, allocation: Allocation) -> Iterator[None]:
     finally:
         random.setstate(python)
         np.random.set_state(numpy)  # noqa: NPY002
+
+
+def _threads(task: Task, size: int) -> int:
+    """Return the number of threads for a sample of this size: one if it is small."""
+    return task.threads if size * task.data.schema.features >= THREADED else 1
 
 
 @cache
@@ -283,7 +291,7 @@ def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any
 def _made(task: Task, allocation: Allocation) -> Any:
     """Return the unfitted learner with seed and threads."""
     estimator = clone(task.learners[allocation.learner].estimator, safe=False)
-    if changed := changed_parameters(estimator, seed_of(task, allocation), task.threads):
+    if changed := changed_parameters(estimator, seed_of(task, allocation), _threads(task, allocation.size)):
         estimator.set_params(**changed)
     return estimator
 

@@ -50,7 +50,7 @@ TEXT = pa.array(["a", "b"] * (ROWS // 2))
         (TEXT, pa.nulls(ROWS), pa.string()),
         (TEXT.dictionary_encode(), TEXT, pa.large_string()),
         (TEXT, TEXT.cast(pa.large_string()), pa.large_string()),
-        (pa.array(DATES).cast(pa.timestamp("ms")), DATES.tz_localize("UTC"), pa.timestamp("us")),
+        (pa.array(DATES).cast(pa.timestamp("ms")), pa.array(DATES, pa.timestamp("us", "UTC")), pa.timestamp("us")),
         (pa.array(DATES).cast(pa.date32()), DATES, pa.timestamp("us")),
     ],
 )

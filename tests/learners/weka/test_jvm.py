@@ -17,7 +17,7 @@ from learners.weka.frames import mixed
 from pydaub import Allocation, Failure, InputError, Measurement, Outcome
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
-from pydaub.evaluation.evaluate import Task
+from pydaub.evaluation.evaluate import THREADED, Task
 from pydaub.isolation.child import MEMORY_VARIABLE
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
@@ -38,7 +38,8 @@ DATA = prepare(X, np.where(X[:, 0] * X[:, 1] > 0, "yes", "no"))
 def evaluated(
     estimator: Any, folder: Path, limits: Limits, *, size: int = 1000, threads: int = 1
 ) -> tuple[Outcome, Any]:
-    task = Task(DATA, {"it": Learner("it", estimator)}, scoring="accuracy", metrics="none", threads=threads)
+    data = DATA if threads == 1 else prepare(np.tile(X[:2000], THREADED // 20_000), np.arange(2000) % 2)
+    task = Task(data, {"it": Learner("it", estimator)}, scoring="accuracy", metrics="none", threads=threads)
     engine = ProcessEngine(task, 1, folder, limits)
     allocation = Allocation("it", size)
     try:
