@@ -39,7 +39,6 @@ def test_help_of_a_command(command: str) -> None:
         ("fly",),
         ("--fly",),
         ("run",),
-        ("run", "x.csv", "y.csv"),
         ("run", "x.csv", "--fly"),
         ("run", "x.csv", "--strategy", "magic"),
         ("run", "x.csv", "--task", "clustering"),

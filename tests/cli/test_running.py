@@ -494,7 +494,7 @@ def test_files_that_make_no_sense(tmp_path: Path, name: str, content: bytes, mes
 def test_sources_that_make_no_sense(tmp_path: Path) -> None:
     out = ("--out", tmp_path / "run")
     assert "must be a file that can be read, got no such file." in refused("run", tmp_path / "x.csv", *out)
-    assert "must be a file that can be read, got a folder." in refused("run", tmp_path, *out)
+    assert "must hold files of one format, CSV, Parquet or Arrow, got none." in refused("run", tmp_path, *out)
     (tmp_path / "x.svm").write_text("a b c\n")
     assert "must be an svmlight file, got something else" in refused("run", tmp_path / "x.svm", *out)
     assert "must be openml: and a number or a name" in refused("run", "openml:", *out)
@@ -719,3 +719,26 @@ learners = [("deleting", Deleting()), ("tree", DecisionTreeClassifier()), ("baye
     resumed = call("resume", tmp_path / "cut", "--json", "--quiet").json
     assert (resumed["failures"], resumed["selected"]) == ([], whole["selected"])
     assert sequence(resumed) == sequence(whole)
+
+
+def test_a_folder_of_files_and_a_glob_are_run_and_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = numbers(300)
+    for name, start in (("b", 150), ("a", 0)):
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        table[start : start + 150].to_parquet(tmp_path / "parts" / f"{name}.parquet")
+    for source, out in (("parts", "one"), ("parts/*.parquet", "two")):
+        told = json.loads(
+            call("run", source, "--target", "label", "--learners", "tree", "--out", out, "--json", "--jobs", "1").out
+        )
+        assert told["selected"] == "tree"
+        assert json.loads((tmp_path / out / "run.json").read_text())["request"]["data"] == str(tmp_path / source)
+        lines = call("predict", out, source).out.splitlines()
+        assert len(lines) == 301
+    files = sorted((tmp_path / "parts").iterdir())
+    for command in ("run", "compare", "prepare"):
+        more = ("--out", tmp_path / "three")
+        assert "a glob in quotes such as 'parts/*.parquet', got 2 arguments" in refused(
+            command, *files, "--target", "label", *more
+        )
+    assert not (tmp_path / "three").exists()

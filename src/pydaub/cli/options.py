@@ -54,6 +54,21 @@ def figure(kind: type[int | float], *names: str, words: str) -> Any:  # noqa: AN
     return typer.Option(*names, parser=number, metavar=f"<{kind.__name__}>", help=words)
 
 
+def sources(words: str) -> Any:  # noqa: ANN401  # as Typer declares it
+    """Return an argument for data; `one_source` refuses several, and says what to do."""
+    return typer.Argument(metavar="DATA", show_default=False, help=words)
+
+
+def one_source(given: list[str]) -> str:
+    """Return the file, folder or glob that was named. A shell makes many of a glob that is not quoted."""
+    if len(given) > 1:
+        raise InputError(
+            f"`DATA` must be one file, one folder, or a glob in quotes such as 'parts/*.parquet', got {len(given)}"
+            f" arguments, {given[0]!r} and so on."
+        )
+    return given[0]
+
+
 Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
 AnyFolder = Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")]
 Strategy = Annotated[StrategyName, typer.Option(help="Which strategy decides who gets data next.")]

@@ -13,7 +13,19 @@ import typer
 
 from pydaub.cli import units
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import Drop, Encoding, Fraction, Kinds, Quiet, Seed, Task, ValidationRows, output
+from pydaub.cli.options import (
+    Drop,
+    Encoding,
+    Fraction,
+    Kinds,
+    Quiet,
+    Seed,
+    Task,
+    ValidationRows,
+    one_source,
+    output,
+    sources,
+)
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
@@ -23,7 +35,9 @@ REPEATED_SECONDS = 10.0  # after which the last one is repeated
 
 @app.command()
 def prepare(
-    data: Annotated[str, typer.Argument(help="A CSV, Parquet or Arrow file, or a folder of such files.")],
+    data: Annotated[
+        list[str], sources("A CSV, Parquet or Arrow file, a folder of such files, or a glob in quotes: 'parts/*.csv'.")
+    ],
     *,
     target: Annotated[str, typer.Option(help="The column to predict.")],
     out: Annotated[Path, output("Folder for the prepared data, which `pydaub run` takes as data.")],
@@ -49,7 +63,7 @@ def prepare(
     pa.set_memory_pool(pa.system_memory_pool())  # other pools keep freed memory
     most = units.memory(memory, "--memory") or 0
     wanted = Wanted(
-        data,
+        one_source(data),
         target,
         validation_fraction,
         validation_rows,

@@ -10,7 +10,7 @@ import typer
 
 from pydaub.algorithm.strategies import STRATEGIES
 from pydaub.cli.app import app
-from pydaub.cli.options import Asked, Dashboard, Folder, Options, Quiet, WekaJar, grouped, output
+from pydaub.cli.options import Asked, Dashboard, Folder, Options, Quiet, WekaJar, grouped, one_source, output, sources
 from pydaub.cli.units import names
 from pydaub.errors import InputError
 
@@ -26,9 +26,10 @@ WITHOUT: Final = {
 @grouped()
 def run(
     data: Annotated[
-        str,
-        typer.Argument(
-            help="A CSV, Parquet, Feather, ARFF or svmlight file, openml:ID, or a folder made by `pydaub prepare`."
+        list[str],
+        sources(
+            "A CSV, Parquet, Feather, ARFF or svmlight file, a folder of files, a glob in quotes, openml:ID, or a"
+            " folder made by `pydaub prepare`."
         ),
     ],
     *,
@@ -40,7 +41,7 @@ def run(
     with options.where(Path()).started_early():
         from pydaub.cli.session import start
 
-        start(asked.request(data), out, options)
+        start(asked.request(one_source(data)), out, options)
 
 
 @app.command()
@@ -84,7 +85,7 @@ def demo(
 @app.command()
 @grouped(WITHOUT)
 def compare(
-    data: Annotated[str, typer.Argument(help="As for `pydaub run`.")],
+    data: Annotated[list[str], sources("As for `pydaub run`.")],
     *,
     strategies: Annotated[
         str, typer.Option(help="Names of strategies, separated by commas; `full` is needed for the loss.")
@@ -104,5 +105,5 @@ def compare(
         got = ", ".join(repr(name) for name in chosen if name not in STRATEGIES) or "none"
         raise InputError(f"`--strategies` must be some of {', '.join(STRATEGIES)}, got {got}.")
     # Reuse would make what is trained for one strategy depend on another.
-    request = replace(asked.request(data), reuse=False, score_rows="all", metrics="none")
+    request = replace(asked.request(one_source(data)), reuse=False, score_rows="all", metrics="none")
     compared(request, chosen, out, options)

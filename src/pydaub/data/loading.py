@@ -13,8 +13,9 @@ import pandas as pd
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import laid_out, refuse_infinite, text_names
 from pydaub.data.columns import check_roles, form_of, group_codes, infer_columns, left_out, times
-from pydaub.data.formats import read
+from pydaub.data.formats import files_of, read
 from pydaub.data.names import listed
+from pydaub.data.origin import refuse_changed
 from pydaub.data.prepared import ABOUT, Prepared
 from pydaub.data.rows import SparseRows
 from pydaub.data.schema import TEXTS
@@ -52,11 +53,12 @@ def load(  # noqa: PLR0913  # the options of the command line
     Parameters
     ----------
     source
-        The path of a file, `openml:ID`, `openml:NAME`, `parity`, or a folder of prepared data.
+        The path of a file, a folder of CSV, Parquet or Arrow files, a glob such as `parts/*.parquet`, `openml:ID`,
+        `openml:NAME`, `parity`, or a folder of prepared data.
     target
         The column to predict. None takes the one that the source itself declares.
     validation
-        A file with the validation rows. If None, they are split off as `split` says.
+        A file, folder or glob with the validation rows. If None, they are split off as `split` says.
     split
         How validation rows are chosen.
     group
@@ -105,7 +107,7 @@ def load(  # noqa: PLR0913  # the options of the command line
     single = {"target": target, "group": group, "time": time}
     roles = [(role, name) for role, name in single.items() if name is not None] + [("drop", name) for name in drop]
     forced = [name for name, kind in (kinds or {}).items() if kind in TEXTS]
-    first = read(source, encoding=encoding, text=forced)
+    first = read(source, encoding=encoding, text=forced, drop=drop)
     if isinstance(first.rows, pd.DataFrame):
         roles = _checked_roles(first, roles)
         about = _about(first.rows, roles, kinds)
@@ -133,17 +135,20 @@ def _check_validation(
     for name, value in given.items():
         if value:
             raise InputError(f"`{name}` must go without `validation`, which divides the rows already. Leave one out.")
-    if str(source) == str(validation) or _same_file(Path(source), Path(validation)):
+    if str(source) == str(validation) or _share_a_file(source, validation):
         raise InputError(
             f"`validation` must be other rows than those to train on, got {validation} for both. Leave it out, and"
             " some of the rows validate."
         )
 
 
-def _same_file(one: Path, other: Path) -> bool:
-    """Return whether these are the same file, or a file and its copy."""
+def _share_a_file(one: str | Path, other: str | Path) -> bool:
+    """Return whether these have a file in common, or are a file and its copy."""
     with suppress(OSError, ValueError):  # names of data sets; files that do not exist are reported where they are read
-        return one.samefile(other) or (one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False))
+        ones, others = files_of(one), files_of(other)
+        if {path.resolve() for path in ones} & {path.resolve() for path in others}:
+            return True
+        return len(ones) == len(others) == 1 and filecmp.cmp(ones[0], others[0], shallow=False)
     return False
 
 
@@ -155,6 +160,7 @@ def is_prepared(source: str | Path) -> bool:
 
 
 def _opened(folder: Path, target: str | None, settled: Mapping[str, Any]) -> Prepared:
+    refuse_changed(folder)
     data = Prepared.open(folder, checked=True)
     if target not in {None, data.schema.target}:
         raise InputError(f"`target` must be {data.schema.target!r}, for which {folder} was prepared, got {target!r}.")

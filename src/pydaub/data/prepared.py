@@ -23,7 +23,7 @@ from pydaub.errors import InputError
 from pydaub.records import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pydaub.data.schema import Array
 
@@ -160,9 +160,8 @@ class Prepared:
                 part.rows.write(temporary / f"{side}.rows")
                 for name in held[side]:
                     save_array(temporary / f"{side}.{name}.npy", getattr(part, name))
-            publish(
-                temporary, folder, self.schema, self._labels, **held, notes=self.notes, fingerprint=self.fingerprint
-            )
+            about: dict[str, Any] = {**held, "notes": self.notes, "fingerprint": self.fingerprint}
+            publish(temporary, folder, self.schema, self._labels, **about)
         except OSError as error:
             raise InputError(f"The rows cannot be saved in {folder}: {error.strerror}.") from None
         finally:
@@ -213,10 +212,22 @@ def described(schema: Schema, labels: Array) -> hashlib.blake2b:
     return hashlib.blake2b(json.dumps(_description(schema, labels), sort_keys=True).encode(), digest_size=16)
 
 
-def publish(temporary: Path, folder: Path, schema: Schema, labels: Array, **about: object) -> None:
-    """Describe the data in `temporary`, with checksums, then rename it to `folder`; both survive a power cut."""
+def publish(
+    temporary: Path,
+    folder: Path,
+    schema: Schema,
+    labels: Array,
+    *,
+    beside: Mapping[str, str] | None = None,
+    **about: object,
+) -> None:
+    """Describe the data in `temporary`, with checksums, then rename it to `folder`; both survive a power cut.
+
+    Files `beside` the data have no checksums.
+    """
     fields = {**_description(schema, labels), **about, "files": checksums(temporary)}
-    (temporary / ABOUT).write_text(sealed(fields), encoding="utf-8")
+    for name, content in {ABOUT: sealed(fields), **(beside or {})}.items():
+        (temporary / name).write_text(content, encoding="utf-8")
     for file in [*temporary.iterdir(), temporary]:
         sync(file)
     temporary.rename(folder)

@@ -32,8 +32,9 @@ from uuid import uuid4
 from pydaub.algorithm.strategies import DEFAULT
 from pydaub.data import Prepared, Schema, Split, load
 from pydaub.data.checksums import opened, sealed
+from pydaub.data.formats import is_named
 from pydaub.data.formats.base import what_is_there
-from pydaub.data.loading import is_prepared
+from pydaub.data.formats.folders import is_glob
 from pydaub.data.names import listed
 from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
@@ -86,9 +87,8 @@ class Request:
     def resolved(self) -> Request:
         """Return the request with absolute paths, so that it can be repeated from any folder."""
         items = [_absolute(item) for item in self.learners.split(",")]
-        validation = None if self.validation is None else _absolute(self.validation)
-        data = str(Path(self.data).absolute()) if is_prepared(self.data) else _absolute(self.data)
-        return replace(self, data=data, learners=",".join(items), validation=validation)
+        validation = None if self.validation is None else _source(self.validation)
+        return replace(self, data=_source(self.data), learners=",".join(items), validation=validation)
 
     def load(self) -> Prepared:
         """Read and prepare the data that was asked for."""
@@ -267,6 +267,14 @@ def _writing(folder: Path) -> Iterator[None]:
 def _absolute(item: str) -> str:
     with suppress(OSError):  # such as a name that is too long for a file
         return str(Path(item.strip()).absolute()) if Path(item.strip()).is_file() else item
+    return item
+
+
+def _source(item: str) -> str:
+    """Return the absolute path of a file, folder or glob; the names of data sets stay."""
+    with suppress(OSError, ValueError):  # such as a name that is too long for a file
+        if not is_named(item) and (Path(item).exists() or is_glob(item)):
+            return str(Path(item).absolute())
     return item
 
 

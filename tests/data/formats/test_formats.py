@@ -23,7 +23,7 @@ def test_the_ending_of_the_name_decides(tmp_path: Path) -> None:
 def test_a_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none.csv must be a file that can be read, got no such file"):
         read(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="must be a file that can be read, got a folder"):
+    with pytest.raises(InputError, match="must hold files of one format, CSV, Parquet or Arrow, got none"):
         read(tmp_path)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(InputError, match=r"must be a file that can be read, got a pipe. Write its content to a file"):

@@ -112,7 +112,7 @@ def test_incompatible_files_are_refused_by_file_and_column(tmp_path: Path) -> No
 
 def test_folders_without_tables_are_refused(tmp_path: Path) -> None:
     folder(tmp_path / "year=2020", part())
-    with pytest.raises(InputError, match="must hold files of one format, CSV, Parquet or Arrow, got 'year=2020'"):
+    with pytest.raises(InputError, match="must hold all columns in its files, got the partition 'year=2020'"):
         Blocks.of(tmp_path, 1000)
     prepare_out_of_core(Wanted(str(tmp_path / "year=2020"), "y"), tmp_path / "out", LEAST_MEMORY)
     with pytest.raises(
@@ -138,7 +138,7 @@ def test_files_without_read_permission_are_refused(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "data.csv must be a file that can be read, got Permission denied.",
-        "closed must be a file or folder that can be read, got Permission denied.",
+        "closed must be a file that can be read, got Permission denied.",
     ]
 
 

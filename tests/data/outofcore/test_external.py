@@ -406,6 +406,75 @@ def test_other_options_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert data.fingerprint == fresh.fingerprint
 
 
+def parts(folder: Path, *places: int) -> None:
+    folder.mkdir(exist_ok=True)
+    for place in places:
+        table(600, place).to_parquet(folder / f"part-{place}.parquet")
+
+
+def _changes(folder: Path) -> str:
+    (folder / "part-0.parquet").write_bytes((folder / "part-1.parquet").read_bytes())
+    return "'part-0.parquet' changed"
+
+
+def _adds(folder: Path) -> str:
+    parts(folder, 2)
+    return "'part-2.parquet' added"
+
+
+def _removes(folder: Path) -> str:
+    (folder / "part-1.parquet").unlink()
+    return "'part-1.parquet' removed"
+
+
+@pytest.mark.parametrize("change", [_adds, _removes, _changes])
+def test_a_folder_that_changes_is_never_taken_for_what_it_was(
+    change: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    source, out = tmp_path / "parts", tmp_path / "out"
+    parts(source, 0, 1)
+    glob = Path(f"{source}/*.parquet")
+    prepared(glob, out)
+    assert load(out, None).full_size == prepared(source, tmp_path / "before").full_size
+    said = change(source)
+    with pytest.raises(InputError, match=f"got changes there since it was prepared: {said}. Prepare it again"):
+        load(out, None)
+    with pytest.raises(InputError, match=r"`out` must be new or empty, .*no rows are added to prepared data"):
+        prepared(glob, out)
+    now = prepared(glob, tmp_path / "now")
+    assert load(tmp_path / "now", None).fingerprint == now.fingerprint
+    (out / "source.json").unlink()
+    assert load(out, None).fingerprint != now.fingerprint, "the rows as they were"
+    for path in source.iterdir():
+        path.unlink()
+    assert load(tmp_path / "now", None).fingerprint == now.fingerprint, "rows that are gone have not changed"
+
+
+def test_a_file_that_is_added_while_a_folder_is_prepared_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    source, out = tmp_path / "parts", tmp_path / "out"
+    parts(source, 0, 1)
+
+    def progress(stage: str, _: float) -> None:
+        if stage == "scatter":
+            parts(source, 2)
+
+    with pytest.raises(
+        InputError, match=r"must stay as it is while it is prepared, got changes: 'part-2.parquet' added"
+    ):
+        prepare_out_of_core(Wanted(str(source), "label"), out, LEAST, progress)
+    assert not out.exists()
+    data = prepared(source, out)
+    assert data.full_size + data.valid_size == 1800
+    assert interrupted(source, tmp_path / "other", 9)
+    parts(source, 3)
+    data = prepared(source, tmp_path / "other")
+    assert data.full_size + data.valid_size == 2400, "what was begun with fewer files is not continued"
+
+
 PEAK = """
 import sys
 from pydaub.cli import main
@@ -570,7 +639,7 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data.xlsx").write_bytes(b"PK")
     out = tmp_path / "out"
     for source, target, message in [
-        (tmp_path / "nowhere", "y", "must be a file or a folder"),
+        (tmp_path / "nowhere", "y", "must be a file that can be read, got no such file"),
         (tmp_path / "empty", "y", "must hold files of one format"),
         (tmp_path / "mixed", "y", "must hold files of one format"),
         (tmp_path / "uneven", "y", "b.csv must have the columns of a.csv, got none named 'y'"),

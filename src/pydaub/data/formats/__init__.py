@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydaub.data.formats import arff, arrow, csv, openml, svmlight, synthetic
-from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of, what_is_there
+from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of
+from pydaub.data.formats.folders import files_of, read_files
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,33 +20,42 @@ FILE_FORMATS: Final[tuple[FileFormat, ...]] = (csv.CSV, arrow.PARQUET, arrow.ARR
 NAMED_FORMATS: Final[tuple[NamedFormat, ...]] = (openml.OPENML, synthetic.PARITY)
 
 
-def read(source: str | Path, *, encoding: str | None = None, text: Collection[str] = ()) -> Source:
-    """Read the rows of a file or of a named data set, before anything is inferred from them.
+def read(
+    source: str | Path, *, encoding: str | None = None, text: Collection[str] = (), drop: Collection[str] = ()
+) -> Source:
+    """Read the rows of files or of a named data set, before anything is inferred from them.
 
     Parameters
     ----------
     source
-        The path of a file, or one of `openml:ID`, `openml:NAME`, `parity` and `parity:ROWS`.
+        The path of a file, a folder of CSV, Parquet or Arrow files, a glob such as `parts/*.parquet`, or one of
+        `openml:ID`, `openml:NAME`, `parity` and `parity:ROWS`.
     encoding
         The encoding of a text file that is not UTF-8.
     text
         Columns to read as text even if all of their values look like numbers. Only CSV files need this.
+    drop
+        Columns that need not be alike in all files of a folder. They are left empty then.
     """
     if not isinstance(source, str | Path) or not str(source):
         raise InputError(f"`source` must be the path of a file, or openml:ID, got {source!r}.")
-    for named in NAMED_FORMATS:
-        if isinstance(source, str) and named.matches(source):
-            return named.read(source)
-    path = Path(source)
+    if isinstance(source, str) and is_named(source):
+        return next(named for named in NAMED_FORMATS if named.matches(source)).read(source)
     try:
-        if path.is_file():
-            return format_of(path, FILE_FORMATS).read(path, encoding, text)
-        problem = what_is_there(path)
+        paths = files_of(source)
+        if paths[0] != Path(source):
+            return read_files(source, paths, encoding, text, drop)
+        return format_of(paths[0], FILE_FORMATS).read(paths[0], encoding, text)
     except InputError:
         raise
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
-    raise InputError(f"{path} must be a file that can be read, got {problem}.")
+        raise InputError(f"{source} must be a file that can be read, got {problem}.") from None
 
 
-__all__ = ["FILE_FORMATS", "NAMED_FORMATS", "FileFormat", "NamedFormat", "Source", "read"]
+def is_named(source: str) -> bool:
+    """Whether this is the name of a data set, not a path."""
+    return any(named.matches(source) for named in NAMED_FORMATS)
+
+
+__all__ = ["FILE_FORMATS", "NAMED_FORMATS", "FileFormat", "NamedFormat", "Source", "files_of", "is_named", "read"]

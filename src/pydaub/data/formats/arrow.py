@@ -14,7 +14,7 @@ from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
 INDEX: Final = re.compile(r"__index_level_\d+__")  # the name pandas gives to an unnamed index
@@ -22,18 +22,28 @@ INDEX: Final = re.compile(r"__index_level_\d+__")  # the name pandas gives to an
 
 def read_parquet(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a Parquet file."""
-    with read_as(path, "Parquet file"):
-        table = pq.ParquetFile(path).read()
-        table.validate(full=True)
-    return Source(path.name, frame(table, str(path)))
+    return Source(path.name, frame(parquet_table(path, None, {}), str(path)))
 
 
 def read_arrow(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a Feather (version 2) or Arrow file; an Arrow stream saved as a file is read too."""
+    return Source(path.name, frame(arrow_table(path, None, {}), str(path)))
+
+
+def parquet_table(path: Path, _encoding: str | None, _types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return a Parquet file as a table."""
+    with read_as(path, "Parquet file"):
+        table = pq.ParquetFile(path).read()
+        table.validate(full=True)
+    return table
+
+
+def arrow_table(path: Path, _encoding: str | None, _types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return an Arrow file as a table."""
     with read_as(path, "Arrow or Feather file"), pa.memory_map(str(path)) as file:
         table = opened(file).read_all()
         table.validate(full=True)  # a damaged file may hold text that is no text, or point outside of itself
-    return Source(path.name, frame(table, str(path)))
+    return table
 
 
 def opened(file: pa.NativeFile) -> Any:  # noqa: ANN401  # pyarrow has two reader classes and no types
@@ -95,5 +105,5 @@ def _text(categories: pa.Array, name: str, where: str) -> pa.Array:
     return plain(pa.chunked_array([categories]), name, where).cast(pa.large_string()).combine_chunks()
 
 
-PARQUET: Final = FileFormat("Parquet", (".parquet", ".pq"), read_parquet)
-ARROW: Final = FileFormat("Arrow", (".feather", ".arrow", ".ipc"), read_arrow)
+PARQUET: Final = FileFormat("Parquet", (".parquet", ".pq"), read_parquet, parquet_table)
+ARROW: Final = FileFormat("Arrow", (".feather", ".arrow", ".ipc"), read_arrow, arrow_table)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pydaub.errors import InputError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pydaub.data.schema import Array
@@ -57,12 +57,14 @@ class FileFormat(NamedTuple):
     """A format that is recognised by the ending of a file's name.
 
     `read` takes the path, the encoding of a text file (None for UTF-8), and the columns to read as text even if all
-    of their values look like numbers. A format that stores types or its own encoding ignores the last two.
+    of their values look like numbers. A format that stores types or its own encoding ignores the last two. `table`
+    is there if several files can make one table; it takes the types of some columns instead.
     """
 
     name: str
     endings: tuple[str, ...]
     read: Callable[[Path, str | None, Collection[str]], Source]
+    table: Callable[[Path, str | None, Mapping[str, pa.DataType]], pa.Table] | None = None
 
     def matches(self, path: Path) -> bool:
         """Whether the name of this file has one of the endings."""

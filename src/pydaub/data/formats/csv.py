@@ -16,7 +16,7 @@ from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -33,9 +33,13 @@ def read_csv(path: Path, encoding: str | None, text: Collection[str]) -> Source:
     The types of columns are inferred from the whole file. A column without a name is called after its position:
     `column 1`.
     """
+    return Source(path.name, frame(csv_table(path, encoding, dict.fromkeys(text, pa.string())), str(path)))
+
+
+def csv_table(path: Path, encoding: str | None, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return a CSV file as a table."""
     written = content(path, encoding).lstrip("\r\n")
-    table = _parsed(written, str(path), delimiter(written), text)
-    return Source(path.name, frame(table, str(path)))
+    return _parsed(written, str(path), delimiter(written), types)
 
 
 def delimiter(written: str) -> str:
@@ -85,15 +89,14 @@ def column_names(written: str, separator: str, where: str) -> tuple[list[str], b
         ) from None
 
 
-def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> pa.Table:
+def _parsed(written: str, where: str, separator: str, types: Mapping[str, pa.DataType]) -> pa.Table:
     names, has_rows = column_names(written, separator, where)
     if not has_rows:
-        unclosed = f" {UNCLOSED}" if any("\n" in name for name in names) else ""
-        raise InputError(f"{where} must hold rows, got {len(names)} columns and 0 rows.{unclosed}")
+        return _without_rows(names, where)
     convert = pv.ConvertOptions(
         null_values=MISSING,
         strings_can_be_null=True,
-        column_types={name: pa.string() for name in text if name in names},
+        column_types={name: kind for name, kind in types.items() if name in names},
     )
     ragged: list[pv.InvalidRow] = []
 
@@ -127,6 +130,13 @@ def _parsed(written: str, where: str, separator: str, text: Collection[str]) -> 
     return table
 
 
+def _without_rows(names: list[str], where: str) -> pa.Table:
+    """Return an empty table, which may be one of several files."""
+    if any("\n" in name for name in names):
+        raise InputError(f"{where} must hold rows, got {len(names)} columns and 0 rows. {UNCLOSED}")
+    return pa.table({name: pa.nulls(0) for name in names})
+
+
 def is_open(column: pa.ChunkedArray) -> bool:
     """Return whether the last value of a last column may be what follows a quote that is not closed.
 
@@ -150,5 +160,8 @@ def ragged_row(where: str, expected: int, found: int, text: str) -> InputError:
 
 
 CSV: Final = FileFormat(
-    "CSV", tuple(f"{end}{packed}" for packed in ("", ".gz") for end in (".csv", ".tsv", ".txt", ".data")), read_csv
+    "CSV",
+    tuple(f"{end}{packed}" for packed in ("", ".gz") for end in (".csv", ".tsv", ".txt", ".data")),
+    read_csv,
+    csv_table,
 )

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pydaub.data.columns import check_roles
-from pydaub.data.formats.arrow import plain
-from pydaub.data.formats.base import check_encoding, format_of, what_is_there
+from pydaub.data.formats.base import check_encoding
 from pydaub.data.formats.csv import CSV
-from pydaub.data.names import listed
-from pydaub.data.outofcore.files import KINDS, TableFile, table_file
-from pydaub.data.prepared import ABOUT
-from pydaub.errors import InputError, one_line
+from pydaub.data.formats.folders import cast, common_types, files_of
+from pydaub.data.loading import is_prepared
+from pydaub.data.outofcore.files import TableFile, table_file
+from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 LARGEST_BLOCK: Final = 1 << 30  # bytes, so that the 32-bit offsets of text suffice
 READING_SHARE: Final = 1 / 3  # of the memory, for what must be decompressed as a whole
@@ -39,10 +37,10 @@ class Blocks:
 
     @classmethod
     def of(cls, source: str | Path, size: int, encoding: str | None = None, drop: Collection[str] = ()) -> Blocks:
-        """Return the blocks of a file, or of all files of a folder in the order of their names."""
+        """Return the blocks of a file, or of the files of a folder or a glob."""
         check_encoding(encoding)
         files = tuple(table_file(path, encoding) for path in _paths(Path(source)))
-        return cls(files, _common(files, drop), size)
+        return cls(files, common_types([(each.path, each.types()) for each in files], drop), size)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -98,7 +96,7 @@ class Blocks:
         room, share = size, 0.0
         for table, now in each.tables(types, size):
             for piece in _pieces(table, size):
-                piece = _cast(piece, types, each.path)  # noqa: PLW2901  # the same rows in other types
+                piece = cast(piece, types, each.path)  # noqa: PLW2901  # the same rows in other types
                 if held and piece.nbytes > room:
                     yield pa.concat_tables(held), share
                     held, room = [], size
@@ -109,93 +107,13 @@ class Blocks:
             yield pa.concat_tables(held), share
 
 
-def _paths(path: Path) -> list[Path]:
-    """Return a file, or all files of a folder, which must have one format."""
-    try:
-        if path.is_file():
-            return [path]
-        if not path.is_dir():
-            raise InputError(f"{path} must be a file or a folder, got {what_is_there(path)}.")
-        if (path / ABOUT).is_file():
-            raise InputError(
-                f"{path} must be data to prepare, got data that is prepared already. Run it: pydaub run {path}"
-            )
-        shown = sorted(each for each in path.iterdir() if not each.name.startswith((".", "_")))
-        found = [each for each in shown if each.is_file()]
-    except OSError as error:
-        raise InputError(f"{path} must be a file or folder that can be read, got {error.strerror}.") from None
-    if len({format_of(each, KINDS) for each in found}) != 1:
-        what = "none" if not shown else listed(each.name for each in found or shown)
-        raise InputError(f"{path} must hold files of one format, CSV, Parquet or Arrow, got {what}.")
-    return found
-
-
-def _common(files: Iterable[TableFile], drop: Collection[str]) -> dict[str, pa.DataType]:
-    """Return the columns, in the order of the first file, each with a type that fits its values in all files."""
-    tables = [(each.path, each.types()) for each in files]
-    first, names = tables[0]
-    check_roles(
-        [("drop", name) for name in drop], list({name: None for _, types in tables for name in types}), first.name
-    )
-    wanted = [name for name in names if name not in drop]
-    known = {*wanted, *drop}
-    found: dict[str, pa.DataType] = {}
-    for path, types in tables:
-        absent, others = [n for n in wanted if n not in types], [n for n in types if n not in known]
-        if absent or others:
-            what = f"none named {listed(absent)}" if absent else f"others: {listed(others)}"
-            raise InputError(
-                f"{path} must have the columns of {first.name}, got {what}."
-                " Add the missing columns, or leave them out with `drop`."
-            )
-        for name in wanted:
-            kind = _plain(types[name], name, path)
-            both = _both(found.get(name, pa.null()), kind)
-            if both is None:
-                raise InputError(
-                    f"Column {name!r} of {path} must have a type compatible with {found[name]}, its type in the files"
-                    f" before, got {types[name]}. Convert it, or leave it out with `drop`."
-                )
-            found[name] = both
-    return {name: pa.float64() if pa.types.is_null(kind) else kind for name, kind in found.items()}
-
-
-def _plain(kind: pa.DataType, name: str, path: Path) -> pa.DataType:
-    """Return the type to which `plain` converts this one; categories become text."""
-    if pa.types.is_null(kind):
-        return kind
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    try:
-        made = plain(pa.chunked_array([], type=inner), name, str(path)).type
-    except InputError:
+def _paths(source: Path) -> list[Path]:
+    """Return the files of the source, which must not be prepared already."""
+    if is_prepared(source):
         raise InputError(
-            f"Column {name!r} of {path} must hold numbers, text or dates, got {kind}. Leave it out with `drop`."
-        ) from None
-    return pa.large_string() if inner != kind else made
-
-
-def _both(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return a type that fits the values of both types, or None if there is none."""
-    schemas = [pa.schema([("column", kind)]) for kind in (one, other)]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").types[0]
-    except pa.ArrowTypeError:
-        return None
-
-
-def _cast(table: pa.Table, types: Mapping[str, pa.DataType], path: Path) -> pa.Table:
-    """Convert the columns to the types that all files have in common."""
-    columns = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        try:
-            made = plain(column, name, str(path))
-            columns[name] = made.cast(types[name])
-        except pa.ArrowException as error:
-            raise InputError(
-                f"Column {name!r} of {path} must hold values that fit {types[name]}, its type in all files, got"
-                f" {one_line(error).rstrip('.')}."
-            ) from None
-    return pa.table(columns)
+            f"{source} must be data to prepare, got data that is prepared already. Run it: pydaub run {source}"
+        )
+    return files_of(source)
 
 
 def _pieces(table: pa.Table, size: int) -> Iterator[pa.Table]:

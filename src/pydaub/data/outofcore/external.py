@@ -28,6 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from pydaub.data.origin import ORIGIN, Origin
 from pydaub.data.outofcore.blocks import Blocks
 from pydaub.data.outofcore.gather import gather
 from pydaub.data.outofcore.plan import Plan
@@ -54,7 +55,7 @@ LOCK, SURVEY = "lock", "survey.json"
 class Wanted:
     """What to prepare, and how. The fields without a comment are as in `load`."""
 
-    source: str  # a CSV, Parquet or Arrow file, or a folder of such files
+    source: str  # a CSV, Parquet or Arrow file, a folder of such files, or a glob
     target: str
     fraction: float = VALIDATION_FRACTION  # of the rows, to validate on
     validation_rows: int = VALIDATION_ROWS  # at most
@@ -91,13 +92,21 @@ def prepare_out_of_core(
     work = out.with_name(f"{out.name}.work")
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"`out` must be new or empty, got {out}. Name another one.")
+            raise InputError(
+                f"`out` must be new or empty, got {out}. Name another one: no rows are added to prepared data."
+            )
         with _locked(work):
-            memory = _begin(work, wanted, blocks.paths, memory)
+            origin = Origin.of(wanted.source)
+            memory = _begin(work, wanted, origin, memory)
             blocks = replace(blocks, size=int(BLOCK_SHARE * memory))
             plan = Plan.of(_surveyed(work, wanted, blocks, memory, progress), wanted, memory)
             scatter(work, plan, blocks, progress)
-            gather(work, plan, out, blocks.size, progress)
+            if changes := origin.changes():
+                raise InputError(
+                    f"{wanted.source} must stay as it is while it is prepared, got changes: {changes}. The same command"
+                    " starts again."
+                )
+            gather(work, plan, out, blocks.size, {ORIGIN: origin.to_json()}, progress)
     except OSError as error:
         reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
         raise InputError(
@@ -142,13 +151,12 @@ def _locked(work: Path) -> Iterator[None]:
             raise
 
 
-def _begin(work: Path, wanted: Wanted, paths: tuple[Path, ...], memory: int) -> int:
+def _begin(work: Path, wanted: Wanted, origin: Origin, memory: int) -> int:
     """Start again, or keep the files of the same question; return the memory limit with which it was started.
 
     What Python itself takes varies slightly between starts, but a resumed run needs the same blocks.
     """
-    files = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in paths]
-    question = json.loads(json.dumps({**vars(wanted), "source": files, "format": FORMAT}, default=list))
+    question = json.loads(json.dumps({**vars(wanted), "source": origin, "format": FORMAT}, default=list))
     path = work / "asked.json"
     if path.exists():
         asked = json.loads(path.read_text())

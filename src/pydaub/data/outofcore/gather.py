@@ -18,7 +18,7 @@ from pydaub.data.prepared import SIDES, described, publish
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pydaub.data.outofcore.plan import Plan
     from pydaub.data.outofcore.survey import Survey
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 BATCH: Final = 2**22  # bytes of the batches in which a frame is written
 
 
-def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[str, float], None]) -> None:
-    """Sort the buckets and write them, a block at a time, to `out`, which appears only when it is complete."""
+def gather(  # noqa: PLR0913, PLR0917  # called once
+    work: Path, plan: Plan, out: Path, block: int, beside: Mapping[str, str], progress: Callable[[str, float], None]
+) -> None:
+    """Sort the buckets and write them, a block at a time, to `out`, which appears only when it is complete.
+
+    Files `beside` the rows are written too.
+    """
     found = plan.found
     temporary = work / "out"
     shutil.rmtree(temporary, ignore_errors=True)
@@ -53,7 +58,7 @@ def gather(work: Path, plan: Plan, out: Path, block: int, progress: Callable[[st
             "fingerprint": digest.hexdigest(),
             **{side: ["target"] for side in SIDES},
         }
-        publish(temporary, out, found.schema, found.labels, **about)
+        publish(temporary, out, found.schema, found.labels, beside=beside, **about)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
