@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import tomllib
 from pathlib import Path
@@ -42,6 +43,8 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.
 SHORTER = {
     "run adult.csv": ["--learners", "tree,knn-5", "--out", "RUN"],
     "run prepared": ["--learners", "tree,knn-5"],
+    "run parts": ["--learners", "tree,knn-5"],
+    "run 'parts": ["--learners", "tree,knn-5"],
     "compare": ["--learners", "tree,knn-5", "--strategies", "daub,full"],
 }
 
@@ -51,7 +54,9 @@ def test_the_guides_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     shutil.copy(ROOT / "src/pydaub/recorded/parity.csv", tmp_path / "curves.csv")
     for name, target in (("adult.csv", "income"), ("data.csv", "label"), ("new.csv", "income")):
         written(numbers(100).rename(columns={"label": target}), tmp_path / name)
-    numbers(100).to_parquet(tmp_path / "big.parquet")
+    for name in ("big.parquet", "parts/2024-01.parquet", "parts/2024-02.parquet", "new/a.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        numbers(100).to_parquet(tmp_path / name)
     (tmp_path / "mine.py").write_text(
         "from sklearn.naive_bayes import GaussianNB\nlearners = {'bayes': GaussianNB()}\n"
     )
@@ -59,7 +64,7 @@ def test_the_guides_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(commands) > 5
     for command in commands:
         more = next((more for start, more in SHORTER.items() if command.startswith(start)), [])
-        done = call(*command.replace("mine.py,sklearn", "mine.py,tree").split(), *more)
+        done = call(*shlex.split(command.replace("mine.py,sklearn", "mine.py,tree")), *more)
         assert done.code == 0, f"{command}: {done.err}"
 
 
