@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help ready demo test test-slow fuzz test-lowest dist coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench hooks lock clean
+.PHONY: help ready demo test test-slow fuzz test-lowest dist coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench docs hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -118,6 +118,12 @@ bench: $(READY)  ## figures, not tests; takes some minutes
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/memory.py
+
+# Tutorials are run, unless they are as they were: `rm -r build/docs-cache` runs all of them again.
+docs: $(READY)  ## the documentation as a site in build/docs; runs the tutorials
+	$(BIN)/sphinx-build -W --keep-going --quiet -c docs -d build/docs-cache/doctrees . build/docs
+	$(BIN)/python docs/links.py build/docs
+	@echo "The site is build/docs/index.html."
 
 hooks: $(READY)  ## run the checks before every commit
 	$(BIN)/pre-commit install

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import pydaub
 from cli.commands import call, numbers, written
+from pydaub import learners
 from pydaub.cli import everything
 from pydaub.data.schema import Column, Schema
 from pydaub.learners import recipes
@@ -105,7 +109,7 @@ def test_the_page_on_weka_lists_the_41_as_they_are() -> None:
 def test_links_lead_somewhere() -> None:
     pages = [
         *ROOT.glob("*.md"),
-        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("benchmarks/*.md"),
         *ROOT.glob("experiments/*.md"),
         *ROOT.glob("src/**/*.md"),
@@ -114,6 +118,30 @@ def test_links_lead_somewhere() -> None:
     for page in pages:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_api_pages_have_every_public_name() -> None:
+    pages = "".join(path.read_text() for path in ROOT.glob("docs/api/*.md"))
+    shown = set(re.findall(r"^\.\. auto(?:class|data|exception|function):: (\w+)$", pages, flags=re.MULTILINE))
+    assert shown == {*pydaub.__all__, *learners.__all__} - {"Portfolio"}  # a type of our own annotations
+    listed = set(re.findall(r"^   (\w+)$", (ROOT / "docs/api/index.md").read_text(), flags=re.MULTILINE))
+    assert listed == shown
+
+
+@pytest.mark.slow("processes")
+def test_the_site_builds_without_warnings_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+    options = ["-W", "--keep-going", "--quiet", "-D", "nb_execution_mode=off", "-d", f"{tmp_path}/doctrees"]
+    command = [sys.executable, "-m", "sphinx", *options, "-c", "docs", ".", f"{tmp_path}/site"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "site" / "broken.html").write_text('<a href="index.html#nowhere"></a><img src="https://example.org/">')
+    links = subprocess.run(
+        [sys.executable, "docs/links.py", f"{tmp_path}/site"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert links.stdout.splitlines() == [
+        "broken.html loads https://example.org/",
+        "broken.html links to index.html#nowhere, which does not exist",
+    ]
 
 
 @pytest.mark.parametrize(("command", "least"), [("run", 25), ("resume", 6), ("compare", 15), ("replay", 10)])
