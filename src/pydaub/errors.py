@@ -115,7 +115,7 @@ class NothingMeasured(PydaubError):
 
 
 class FitFailed(PydaubError):
-    """The selected learner could not be fitted once more, and the fitted one was not kept."""
+    """A learner could not be fitted: the selected one, once more, or any one where `error_score` is "raise"."""
 
 
 class SavedLearnerError(PydaubError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from sklearn import get_config
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.metrics import check_scoring as check_scorer
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
@@ -26,8 +26,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
+from pydaub.data.preparing import is_texts
 from pydaub.engines.registry import Where, workers_from
-from pydaub.errors import InputError
+from pydaub.errors import FitFailed, InputError
 from pydaub.evaluation.evaluate import Task
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
@@ -35,6 +36,7 @@ from pydaub.learners.own import kind
 from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
+from pydaub.views.callbacks import Callbacks, CallbackSupportMixin, with_callbacks
 from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
 
@@ -55,7 +57,7 @@ def _fitted_has(name: str) -> Callable[[DaubSearch], bool]:
     def check(search: DaubSearch) -> bool:
         if hasattr(search, "best_estimator_"):
             return hasattr(search.best_estimator_, name)
-        if isinstance(search.learners, str):
+        if isinstance(search._given, str):  # noqa: SLF001  # our own
             return name in ("predict", "predict_proba")  # what learners of a portfolio usually have
         return all(hasattr(estimator, name) for estimator in search._estimators())  # noqa: SLF001  # our own
 
@@ -68,14 +70,15 @@ def _delegated(name: str, description: str) -> Any:
     def method(self: DaubSearch, X: Any) -> Any:
         check_is_fitted(self)
         rows = X if name == "inverse_transform" else self._checked(X, reset=False)
-        return getattr(self.best_estimator_, name)(rows)
+        with config_context(**self._config):
+            return getattr(self.best_estimator_, name)(rows)
 
     method.__name__, method.__doc__ = name, description
     return available_if(_fitted_has(name))(method)
 
 
 @dataclass(eq=False, repr=False)
-class DaubSearch(MetaEstimatorMixin, BaseEstimator):
+class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """Find the learner that is best on all rows, and use it as an estimator.
 
     Parameters
@@ -83,6 +86,8 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     learners
         A portfolio by name ("sklearn"), names of learners separated by commas, a list of (name, estimator) pairs, a
         dict, or one estimator together with `param_grid`.
+    estimator
+        The one estimator, under the name that it has in `GridSearchCV`; instead of `learners`.
     param_grid
         Parameters of the one estimator: lists of values, each combination of which is a learner, or distributions, from
         which `n_iter` combinations are drawn.
@@ -150,6 +155,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     verbose
         With 1, each outcome is printed to stderr; with 0, nothing is shown. None shows the search in a notebook while
         it goes on, and nothing elsewhere.
+    error_score
+        "raise" raises an error if a learner fails. With nan, the search goes on without it, and `failures_` says why.
+    return_train_score
+        Whether every entry of `cv_results_` has a training score, which takes time.
 
     Attributes
     ----------
@@ -157,13 +166,16 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         The selected learner, fitted, and its name.
     best_params_
         Its combination of `param_grid`, or its name.
+    best_index_
+        Its entry in `cv_results_`.
     best_score_, best_size_
         Its score on the validation rows, and the number of rows it was trained on for that.
     ensemble_
         The weights of the learners that were combined, by name; None if the selected learner is used alone. With an
         ensemble, `best_estimator_` is the ensemble, and `best_score_` its score on rows that did not choose it.
     cv_results_
-        Arrays with an entry for each allocation. Ranks are among equal sizes only.
+        Arrays with an entry for each allocation, named as in `GridSearchCV`. Ranks are among equal sizes only, and
+        `std_test_score` is over the folds of `cv`.
     allocations_, failures_
         The allocations with their outcomes, in order; the learners that failed, and why.
     result_, certificate_
@@ -194,8 +206,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     """
 
     learners: Any = "sklearn"
-    _: KW_ONLY
     param_grid: Any = None
+    _: KW_ONLY
+    estimator: Any = None
     n_iter: int | None = 10
     task: str | None = None
     strategy: str = DEFAULT
@@ -226,7 +239,10 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     folder: str | Path | None = None
     random_state: Any = None
     verbose: int | None = None
+    error_score: Any = np.nan
+    return_train_score: bool = False
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, *, X_val: Any = None, y_val: Any = None, **params: Any) -> DaubSearch:
         """Search, and fit the selected learner.
 
@@ -248,8 +264,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 f"`y` must be given: {type(self).__name__} requires y to be passed, but the target y is None."
             )
         seed = self._seed()
+        self._check_names()
         self._check_validation(X_val, y_val)
-        own = not isinstance(self.learners, str)
+        own = not isinstance(self._given, str)
         X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
         if len(y) < TOO_FEW:
             raise InputError(f"`X` must have at least {TOO_FEW} rows, got n_samples={len(y)}.")
@@ -273,8 +290,34 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             columns=not own,
         )
         learners = self._portfolio(data, seed)
-        self._take(self._selected(data, learners, seed, routed=own and self._routes(weights, groups)), data)
+        routed = own and self._routes(weights, groups)
+        metadata = {"sample_weight": weights, "groups": groups}
+        told = Callbacks(self, X=X, y=y, metadata={name: it for name, it in metadata.items() if it is not None})
+        self._take(self._selected(data, learners, seed, told, routed=routed), data)
+        told.end()
         return self
+
+    @property
+    def _given(self) -> Any:
+        """The learners, under either name."""
+        return self.learners if self.estimator is None else self.estimator
+
+    @property
+    def _config(self) -> dict[str, Any]:
+        """The configuration of scikit-learn that learners of a portfolio need, whatever is set outside."""
+        return {"transform_output": "default"} if isinstance(self._given, str) else {}
+
+    def _check_names(self) -> None:
+        """Refuse parameters of `GridSearchCV` that mean something else here, or nothing."""
+        if self.estimator is not None and not (isinstance(self.learners, str) and self.learners == "sklearn"):
+            raise InputError("`estimator` must go without `learners`, which it stands for, got both.")
+        if self.estimator is not None and not hasattr(self.estimator, "fit"):
+            raise InputError(f"`estimator` must be one estimator, got {self.estimator!r}. Give several as `learners`.")
+        raises = isinstance(self.error_score, str) and self.error_score == "raise"
+        if not raises and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
+            raise InputError(f"`error_score` must be nan or 'raise', got {self.error_score!r}.")
+        if not isinstance(self.refit, bool | np.bool_):
+            raise InputError(f"`refit` must be True or False, got {self.refit!r}: there is one score to select by.")
 
     def _seed(self) -> int:
         try:
@@ -300,7 +343,9 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
                 f"`cv` must be a splitter of rows in any order, got {self.cv!r}: rows are shuffled. Give `X_val`."
             )
 
-    def _selected(self, data: Prepared, learners: dict[str, Learner], seed: int, *, routed: bool) -> Selection:
+    def _selected(
+        self, data: Prepared, learners: dict[str, Learner], seed: int, told: Callbacks, *, routed: bool
+    ) -> Selection:
         where = self._where()
         task = Task(
             data,
@@ -308,18 +353,20 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             scoring=self._scoring(data),
             cv=self.cv,
             metrics=self.metrics,
-            score_rows=self.score_rows,
+            score_rows="all" if self.return_train_score and self.score_rows is None else self.score_rows,
             seed=seed,
             reuse=bool(self.reuse),
             ensemble=self._combines(),
             threads=where.threads,
-            config={**get_config(), "enable_metadata_routing": routed},
+            config={**get_config(), **self._config, "enable_metadata_routing": routed},
         )
         parameters = {name: getattr(self, name) for name in PARAMETERS}
         planned = plan(task, self.strategy, parameters, Sizes(self.first_size, self.ratio, self.sizes))
         self.schedule_note_ = planned.note
         with self._watched() as watch:
-            found = select(planned, where, time_limit=self.time_limit, watch=watch, refit=bool(self.refit))
+            others = [_raised] if isinstance(self.error_score, str) else []
+            every = _all([*others, *told.watches(), *([watch] if watch else [])])
+            found = select(planned, where, time_limit=self.time_limit, watch=every, refit=bool(self.refit))
         if self.ensemble and found.account.combined is None:
             warnings.warn(NO_ENSEMBLE, stacklevel=3)
         if found.note:
@@ -362,25 +409,25 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
         if self.param_grid is not None:
-            if not hasattr(self.learners, "fit"):
+            if not hasattr(self._given, "fit"):
                 raise InputError(
                     "`param_grid` must go with one estimator as `learners`, got several. Give each a name."
                 )
             if self.n_iter is None:
-                name = kind(self.learners)
-                return {name: Space(name, self.learners, parameters=self.param_grid)}
-            return combinations(self.learners, self.param_grid, self.n_iter, seed)
-        if hasattr(self.learners, "fit"):
-            return listed([(type(self.learners).__name__.lower(), self.learners)])
+                name = kind(self._given)
+                return {name: Space(name, self._given, parameters=self.param_grid)}
+            return combinations(self._given, self.param_grid, self.n_iter, seed)
+        if hasattr(self._given, "fit"):
+            return listed([(type(self._given).__name__.lower(), self._given)])
         left_out: dict[str, str] = {}
-        learners = portfolio(self.learners, data.schema, left_out)
+        learners = portfolio(self._given, data.schema, left_out)
         if lacking := [name for name in left_out if name.startswith(PAPER)]:
             warnings.warn(f"Left out: {', '.join(lacking)}. {left_out[lacking[0]]}", stacklevel=3)
         return learners
 
     def _scoring(self, data: Prepared) -> Any:
         check_scoring(self.scoring)
-        return default_scoring(data) if self.scoring is None and isinstance(self.learners, str) else self.scoring
+        return default_scoring(data) if self.scoring is None and isinstance(self._given, str) else self.scoring
 
     def _take(self, selection: Selection, data: Prepared) -> None:
         result = selection.result
@@ -397,6 +444,12 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
         if combined and combined.used:
             self.best_learner_, self.best_score_, self.best_params_ = "ensemble", combined.score, dict(combined.weights)
         self.cv_results_ = self._results(result.steps, selection.learners)
+        self.best_index_ = max(
+            place
+            for place, step in enumerate(result.steps)
+            if (step.allocation.learner, step.allocation.size) == (result.selected, result.selected_size)
+        )
+        self.multimetric_ = False
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_
 
@@ -421,22 +474,35 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
             "size": sizes,
             "params": [parameters[step.allocation.learner] for step in steps],
             "mean_train_score": np.array([getattr(each, "train_score", None) for each in outcomes], dtype=float),
+            **self._grid_columns([parameters[step.allocation.learner] for step in steps]),
             "mean_test_score": valid,
+            "std_test_score": np.array([_metric(each, "valid_score_std") for each in outcomes]),
             "rank_test_score": rank.to_numpy(np.int32),
+            "mean_fit_time": np.array([getattr(each, "fitting", None) for each in outcomes], dtype=float),
+            "mean_score_time": np.array([getattr(each, "scoring", None) for each in outcomes], dtype=float),
             "seconds": np.array([each.seconds for each in outcomes]),
             "bound": np.array([np.nan if step.bound is None else step.bound for step in steps]),
             "metrics": [dict(getattr(each, "metrics", {})) for each in outcomes],
             "failure": np.array(failures, dtype=object),
         }
 
+    def _grid_columns(self, entries: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return an array for each parameter of `param_grid`, as `GridSearchCV` does."""
+        columns = {}
+        for name in dict.fromkeys(name for entry in entries for name in entry) if self.param_grid is not None else ():
+            values = np.empty(len(entries), dtype=object)
+            values[:] = [entry[name] for entry in entries]
+            columns[f"param_{name}"] = np.ma.MaskedArray(values, mask=False)
+        return columns
+
     def _estimators(self) -> list[Any]:
         """Return the given estimators, as far as they are known without data."""
-        if isinstance(self.learners, str) or isclass(self.learners):
+        if isinstance(self._given, str) or isclass(self._given):
             return []
-        if hasattr(self.learners, "fit"):
-            return [self.learners]
+        if hasattr(self._given, "fit"):
+            return [self._given]
         try:
-            return [learner.estimator for learner in listed(self.learners).values()]
+            return [learner.estimator for learner in listed(self._given).values()]
         except InputError:  # `fit` raises it
             return []
 
@@ -496,14 +562,25 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Any, y: Any, **params: Any) -> float:
         """Return the selected learner's score on the given rows, by the scorer of the search."""
         check_is_fitted(self)
-        return float(self.scorer_(self.best_estimator_, self._checked(X, reset=False), y, **params))
+        rows = self._checked(X, reset=False)
+        with config_context(**self._config):
+            return float(self.scorer_(self.best_estimator_, rows, y, **params))
+
+    @available_if(_fitted_has("set_output"))  # type: ignore[untyped-decorator]
+    def set_output(self, *, transform: str | None = None) -> DaubSearch:
+        """Set what kind of frame the learners' `transform` returns: "default", "pandas" or "polars"."""
+        for each in [*self._estimators(), *([self.best_estimator_] if hasattr(self, "best_estimator_") else [])]:
+            each.set_output(transform=transform)
+        return self
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Validate the rows and keep their kind; a frame may hold anything."""
+        if not isinstance(self._given, str) and is_texts(X):
+            return X
         if hasattr(X, "columns"):
             validate_data(self, X, skip_check_array=True, reset=reset)
             # The portfolio's pipelines are made for frames of pandas.
-            X = X.to_pandas() if isinstance(self.learners, str) and hasattr(X, "to_pandas") else X
+            X = X.to_pandas() if isinstance(self._given, str) and hasattr(X, "to_pandas") else X
             # The learners have been given names that are text, as `prepare` makes them.
             return X.set_axis(X.columns.map(str), axis=1) if hasattr(X, "set_axis") else X
         if getattr(getattr(X, "dtype", None), "kind", "") == "O":
@@ -520,7 +597,28 @@ class DaubSearch(MetaEstimatorMixin, BaseEstimator):
     )
     decision_function = _delegated("decision_function", "Return the selected learner's decision function.")
     transform = _delegated("transform", "Transform the rows with the selected learner.")
+    score_samples = _delegated("score_samples", "Return the selected learner's scores of the rows.")
     inverse_transform = _delegated("inverse_transform", "Invert `transform` with the selected learner.")
+
+
+def _metric(outcome: Any, name: str) -> float:
+    """Return a metric of an outcome; nan where it has none."""
+    return float(getattr(outcome, "metrics", {}).get(name, np.nan))
+
+
+def _all(watches: list[Watch]) -> Watch:
+    """Return a function that tells all of these, and whether one of them wants to stop."""
+
+    def watch(event: Event, account: Account) -> bool:
+        wanted = [each(event, account) for each in watches]
+        return any(wanted)
+
+    return watch
+
+
+def _raised(event: Event, _: Account) -> None:
+    if isinstance(event, Evaluated) and isinstance(event.outcome, Failure):
+        raise FitFailed(f"{event.allocation.learner} failed ({event.outcome.kind}): {event.outcome.message}")
 
 
 def _printed(event: Event, _: Account) -> None:

@@ -41,9 +41,9 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     Parameters
     ----------
     X
-        The features, of numpy, scipy, pandas or polars. All columns are kept. An array of numbers keeps its type; an
-        array of objects becomes an array of floats if all of them are numbers, and otherwise a frame. The column names
-        of a frame become text.
+        The features, of numpy, scipy, pandas or polars, or a list of documents. All columns are kept. An array of
+        numbers keeps its type; an array of objects becomes an array of floats if all of them are numbers, and otherwise
+        a frame. The column names of a frame become text.
     y
         The target; rows in which it is missing are left out.
     validation
@@ -90,6 +90,8 @@ def _rows(X: Any, name: str) -> Rows:  # noqa: ANN401  # features of any library
         rows = SparseRows.of(X)
     elif isinstance(X, pd.DataFrame) or is_polars(X):
         rows = _frame_rows(X, name)
+    elif is_texts(X):
+        rows = FrameRows.of_texts(np.asarray(X, dtype=object), name)
     else:
         array = _array(X, name)
         numbers = array.dtype.kind in "biuf"
@@ -98,6 +100,13 @@ def _rows(X: Any, name: str) -> Rows:  # noqa: ANN401  # features of any library
         raise InputError(f"`{name}` must have rows and columns, got {len(rows)} rows and {rows.features} columns.")
     refuse_infinite(rows)
     return rows
+
+
+def is_texts(X: Any) -> bool:  # noqa: ANN401  # features of any library
+    """Whether these are documents, one text for each row, as vectorizers take them."""
+    if isinstance(X, pd.DataFrame) or not isinstance(X, list | tuple | np.ndarray | pd.Series):
+        return False
+    return getattr(X, "ndim", 1) == 1 and len(X) > 0 and all(isinstance(text, str) for text in X)
 
 
 def _frame_rows(frame: Any, name: str) -> FrameRows:  # noqa: ANN401  # a frame of either library

@@ -165,7 +165,7 @@ class SparseRows(Rows):
 
 
 class FrameRows(Rows):
-    """Columns of several types: stored as an Arrow table, handed out as frames of pandas or polars.
+    """Columns of several types: stored as an Arrow table, handed out as frames of pandas or polars, or as documents.
 
     Rows in memory are stored in the same way as rows in a file, so that learners get identical frames from both.
     """
@@ -187,6 +187,12 @@ class FrameRows(Rows):
                 raise _unusable(column.name, name, column.type)
         return cls(table.replace_schema_metadata({**metadata, LIBRARY: library}))
 
+    @classmethod
+    def of_texts(cls, texts: Array, name: str) -> Self:
+        """Return documents, of which learners get an array of one dimension."""
+        table = pa.table({"text": _array(pd.Series(texts, dtype=object), "text", name)})
+        return cls(table.replace_schema_metadata({LIBRARY: b"texts"}))
+
     def first(self, size: int) -> Any:  # noqa: ANN401  # a frame of either library
         """Return the first `size` rows; numbers without missing values are views."""
         return self.frame(0, size)
@@ -202,6 +208,8 @@ class FrameRows(Rows):
             import polars  # noqa: ICN001, PLC0415  # an optional library, imported in full so that its name is clear
 
             return polars.from_arrow(table)
+        if table.schema.metadata[LIBRARY] == b"texts":
+            return table.column(0).to_pandas().to_numpy(dtype=object)
         return table.to_pandas(date_as_object=False, split_blocks=True)
 
     def take(self, rows: Array) -> Self:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pydaub.runs.drawing import Drawing
     from pydaub.runs.result import Result
 
-    Watch: TypeAlias = Callable[[Event, Account], None]
+    Watch: TypeAlias = Callable[[Event, Account], bool | None]
 
 
 def run(  # noqa: PLR0913  # three make a run, four are optional
@@ -85,7 +85,8 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
         Seconds of the engine's clock after which the run stops with the best learner so far. Shortly
         before, the most promising learner whose training still fits into the time gets all rows.
     watch
-        Called with every event, once it has been journalled, and with the account of the run.
+        Called with every event, once it has been journalled, and with the account of the run. If it returns True for
+        an outcome, the run stops with the best learner so far.
     steering
         Where a person's commands come from.
     retry
@@ -309,7 +310,8 @@ class Loop:
         if collected is not None:
             allocation, outcome = collected
             self._pending.remove(allocation)
-            self._record(Evaluated(allocation, outcome, self._clock))
+            if self._record(Evaluated(allocation, outcome, self._clock)):
+                raise _Stop(BY_HAND)
         elif self._paused_at is None and self._left() <= 0:
             raise _Stop(TIME_LIMIT)
 
@@ -394,11 +396,13 @@ class Loop:
         self._pending.add(allocation)
         self._record(Submitted(allocation), sync=False)
 
-    def _record(self, event: Event, *, sync: bool = True, taken: bool = False) -> None:
-        """Journal an event, then take it into the account, unless the account has `taken` it already."""
+    def _record(self, event: Event, *, sync: bool = True, taken: bool = False) -> bool:
+        """Journal an event, then take it into the account, unless the account has `taken` it already.
+
+        Return whether who watches wants the run to stop.
+        """
         if self._journal:
             self._journal.append(event, sync=sync)
         if not taken:
             self._account.take(event)
-        if self._watch:
-            self._watch(event, self._account)
+        return bool(self._watch and self._watch(event, self._account))
