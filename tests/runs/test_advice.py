@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pydaub import Account, Allocation, Asked, Daub, Evaluated, InputError, Measurement, Schedule, Scores
+from pydaub import Account, Allocation, Asked, Daub, Evaluated, InputError, Measurement, Schedule, Scores, Selected
 from pydaub.runs.advice import LEAST, SURENESS, advise
+from pydaub.views.summary import summary
 
 FULL, ROWS, BLOCKS = 4000, 10_000, 100
 ACCURACY = Scores("accuracy", ROWS)
@@ -100,3 +101,11 @@ def test_a_run_that_is_not_finished_gives_no_advice() -> None:
     account = Account(strategy, {**strategy.settings, "scores": ACCURACY.to_json()}, held=True)
     with pytest.raises(InputError, match="Let the run finish first"):
         advise(account)
+
+
+def test_the_summary_of_a_finished_run_says_if_far_fewer_rows_are_enough() -> None:
+    few, many = run_of(drawn(0.8, 0.05)), run_of(drawn(0.8, 0.2))
+    for account in (few, many):
+        account.take(Selected("first", 2.0))
+    assert " ".join(advise(few).sentences[1:]) == summary(few)[-1]
+    assert not any("are enough" in line for line in summary(many)), "the rows are as many as are needed"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from pydaub.errors import grouped
+from pydaub.errors import InputError, grouped
 from pydaub.records import Failure, Measurement, Postponed, Steered, score_text
 from pydaub.runs.account import GOING_ON
+from pydaub.runs.advice import advise
 
 if TYPE_CHECKING:
     from pydaub.engines import Table
@@ -20,6 +21,7 @@ Cell: TypeAlias = str | float | None  # of a table
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 NAMED = 5  # evaluations, in a sentence
 CLASS_MEANS = ("precision", "recall", "f1")
+MANY = 2  # times the validation rows that are needed: the summary says so
 BRIEF = 0.05  # seconds: below, a time would read 0.0 s
 FOR_MEMORY = (
     "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
@@ -103,6 +105,7 @@ def summary(account: Account, place: str | None = None, table: Table | None = No
         *_metrics(account, result),
         f"{spent}; {took}{earlier}.",
         *everything,
+        *_division(account, result),
     ]
 
 
@@ -153,6 +156,17 @@ def _projected(account: Account, result: Result) -> list[str]:
     left = len(account.learners) - learners
     untried = f" Not started, because others of their kind promise too little: {left}." if left else ""
     return [f"{line} (projected from the times measured).{untried}"]
+
+
+def _division(account: Account, result: Result) -> list[str]:
+    """Return how many validation rows would have been enough for a finished run, if far fewer would."""
+    if result.stopped or account.state in GOING_ON:
+        return []
+    try:
+        found = advise(account)
+    except InputError:  # this run cannot tell, and nobody has asked
+        return []
+    return [" ".join(found.sentences[1:])] if found.prospect and found.needed * MANY <= found.valid_rows else []
 
 
 def _recorded(result: Result, table: Table) -> list[str]:
