@@ -29,6 +29,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "docs/guide.md",
     "docs/algorithm.md",
+    "docs/interface.md",
     pytest.param("docs/weka.md", marks=needs_weka),
 ]
 

@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import jsonschema
 import numpy as np
 import pandas as pd
 
@@ -23,6 +25,7 @@ from pydaub.cli import main
 CHEAP = "tree,knn-5,naive-bayes-gaussian,logistic"
 PATIENCE = 120  # seconds; nothing is measured by it
 LAST_LOOK = 0.02
+SCHEMA = json.loads((files("pydaub.cli") / "schema.json").read_text())
 
 
 class Done(NamedTuple):
@@ -58,7 +61,23 @@ def call(*arguments: object) -> Done:
         code = left.code if isinstance(left.code, int) else 0
     finally:
         signal.signal(signal.SIGTERM, before)
+    check_json(arguments, out.getvalue())
     return Done(code, out.getvalue(), err.getvalue())
+
+
+def check_json(arguments: Sequence[object], out: str) -> None:
+    """Check what a command has printed with --json against the schema: a law of every test that uses it."""
+    if "--json" in arguments and out:
+        jsonschema.Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{arguments[0]}"}).validate(strictly_parsed(out))
+
+
+def strictly_parsed(text: str) -> Any:
+    """Parse JSON as other languages do, which know neither NaN nor Infinity."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def refused(*arguments: object) -> str:

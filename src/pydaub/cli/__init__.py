@@ -24,7 +24,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def everything() -> Any:  # noqa: ANN401  # a Typer, which is imported as late as can be
     """Return the app with all commands."""
-    from pydaub.cli import exporting, inspecting, preparing, replay, running, steer, watch  # noqa: F401  # each adds its own
+    from pydaub.cli import (  # each adds its commands
+        cleaning,  # noqa: F401
+        doctor,  # noqa: F401
+        exporting,  # noqa: F401
+        inspecting,  # noqa: F401
+        preparing,  # noqa: F401
+        replay,  # noqa: F401
+        running,  # noqa: F401
+        steer,  # noqa: F401
+        watch,  # noqa: F401
+    )
     from pydaub.cli.app import app
 
     return app

@@ -49,7 +49,6 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     help="Find the learner that will be best on all your data, without training all of them on all of it.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from pydaub.cli import units
+from pydaub.cli import completion, units
 from pydaub.cli.app import app, complain, for_the_result
 from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, figure, output
 from pydaub.cli.output import run_as_json
@@ -164,7 +164,9 @@ def formula(labels: list[Any]) -> str | None:
 
 @app.command()
 def learners(
-    spec: Annotated[str, typer.Argument(help="As with `pydaub run --learners`.")] = "sklearn",
+    spec: Annotated[
+        str, typer.Argument(help="As with `pydaub run --learners`.", autocompletion=completion.learners)
+    ] = "sklearn",
     *,
     task: Annotated[TaskName, typer.Option(help="What the target is for.")] = TaskName("classification"),  # noqa: B008  # a constant
     weka_jar: WekaJar = None,

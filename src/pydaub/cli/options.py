@@ -13,7 +13,7 @@ import typer
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES, strategies_with
-from pydaub.cli import units
+from pydaub.cli import completion, units
 from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
@@ -69,8 +69,10 @@ def one_source(given: list[str]) -> str:
     return given[0]
 
 
-Folder = Annotated[Path, typer.Argument(help="Folder of a run.")]
-AnyFolder = Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of a run.", autocompletion=completion.runs)]
+AnyFolder = Annotated[
+    Path, typer.Argument(help="Folder of a run: going on, ended or killed.", autocompletion=completion.runs)
+]
 Strategy = Annotated[StrategyName, typer.Option(help="Which strategy decides who gets data next.")]
 FirstSize = Annotated[
     int | None, figure(int, words=f"Rows of the first sample.  [default: {PAPER_FIRST_SIZE}, or fewer]")
@@ -105,7 +107,8 @@ class Asked:
         str,
         typer.Option(
             help="Portfolios (sklearn, strong, spaces, weka, streaming), names, patterns and Python files, separated by"
-            " commas; -NAME leaves one out."
+            " commas; -NAME leaves one out.",
+            autocompletion=completion.learners,
         ),
     ] = "sklearn"
     strategy: Strategy = StrategyName(DEFAULT)  # noqa: RUF009  # a constant

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from pydaub.cli import completion
 from pydaub.cli.app import app
 from pydaub.errors import InputError
 from pydaub.records import COMMANDS, Selected
@@ -32,9 +33,14 @@ DONE: Final = {
 
 @app.command()
 def steer(
-    folder: Annotated[Path, typer.Argument(help="Folder of a run that is going on.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a run that is going on.", autocompletion=completion.runs)],
     command: Annotated[Command, typer.Argument(help="What the run should do.")],
-    learner: Annotated[str | None, typer.Argument(help="The learner to drop, restore, boost, retry or add.")] = None,
+    learner: Annotated[
+        str | None,
+        typer.Argument(
+            help="The learner to drop, restore, boost, retry or add.", autocompletion=completion.learners_of_run
+        ),
+    ] = None,
 ) -> None:
     """Pause, resume or stop a run that is going on; drop, restore, boost, retry or add a learner.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pydaub.cli import completion
 from pydaub.cli.app import app
 from pydaub.errors import InputError
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 @app.command()
 def watch(
-    folder: Annotated[Path, typer.Argument(help="Folder of a run: going on, ended or killed; or a folder of runs.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run: going on, ended or killed; or a folder of runs.", autocompletion=completion.runs
+        ),
+    ],
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on.  [default: this machine only]")] = None,
     port: Annotated[

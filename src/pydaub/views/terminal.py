@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from pydaub.views.summary import Cell
     from pydaub.views.verdict import Verdict
 
-# Columns of text.
-TEXT: Final = {"column", "kind", "learner", "description", "standing", "strategy", "selected", "curves"}
+# Columns of text, of runs and of `pydaub doctor` and `clean`.
+TEXT: Final = {
+    *("column", "kind", "learner", "description", "standing", "strategy", "selected", "curves"),
+    *("package", "version", "problem", "extra", "for", "installed", "isolation", "trial", "found"),
+    *("run", "state", "what"),
+}
 MOST_SHOWN: Final = 40  # learners in a table
 WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
