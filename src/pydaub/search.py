@@ -30,6 +30,7 @@ from pydaub.data.preparing import is_texts
 from pydaub.engines.registry import Where, workers_from
 from pydaub.errors import FitFailed, InputError
 from pydaub.evaluation.evaluate import Task
+from pydaub.exports.mlflow import autologged, autologs, without_autologging
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
 from pydaub.learners.own import kind
@@ -293,8 +294,11 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         routed = own and self._routes(weights, groups)
         metadata = {"sample_weight": weights, "groups": groups}
         told = Callbacks(self, X=X, y=y, metadata={name: it for name, it in metadata.items() if it is not None})
-        self._take(self._selected(data, learners, seed, told, routed=routed), data)
+        with without_autologging():
+            self._take(self._selected(data, learners, seed, told, routed=routed), data)
         told.end()
+        if autologs():
+            autologged(self, X, y)
         return self
 
     @property

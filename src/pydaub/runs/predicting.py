@@ -91,7 +91,7 @@ def serve(folder: str, given: str | None = None, found: str = "", *, trust: bool
     try:
         learner = _loaded(Path(folder), trust)
         if given is not None:
-            columns = _predicted(learner, pickle.loads(Path(given).read_bytes()), proba=proba)  # noqa: S301  # our own
+            columns = predicted(learner, pickle.loads(Path(given).read_bytes()), proba=proba)  # noqa: S301  # our own
             Path(found).write_text(json.dumps(columns, default=str))
     except PydaubError as error:
         return str(error)
@@ -105,7 +105,8 @@ def _loaded(folder: Path, trust: bool) -> Any:  # noqa: ANN401, FBT001  # a lear
     return saving.load(folder, trust=trust)
 
 
-def _predicted(learner: Any, rows: Any, *, proba: bool) -> dict[str, list[Any]]:  # noqa: ANN401  # of any kind
+def predicted(learner: Any, rows: Any, *, proba: bool) -> dict[str, list[Any]]:  # noqa: ANN401  # of any kind
+    """Return the predictions of a learner, as `Predictor.predict` does, from this process."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415  # as above
 
     if proba and not hasattr(learner, "predict_proba"):
