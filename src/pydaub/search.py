@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.metrics import check_scoring as check_scorer
@@ -26,7 +27,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
+from pydaub.data.frames import is_frame, native, plain_column, plain_table
+from pydaub.data.names import checked_names
 from pydaub.data.preparing import is_texts
+from pydaub.data.rows import frame_of
 from pydaub.engines.registry import Where, workers_from
 from pydaub.errors import FitFailed, InputError
 from pydaub.evaluation.evaluate import Task
@@ -70,7 +74,7 @@ def _delegated(name: str, description: str) -> Any:
 
     def method(self: DaubSearch, X: Any) -> Any:
         check_is_fitted(self)
-        rows = X if name == "inverse_transform" else self._checked(X, reset=False)
+        rows = X if name == "inverse_transform" else self._new(X)
         with config_context(**self._config):
             return getattr(self.best_estimator_, name)(rows)
 
@@ -268,7 +272,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_names()
         self._check_validation(X_val, y_val)
         own = not isinstance(self._given, str)
-        X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
+        X, y = self._checked(X, reset=True), column_or_1d(plain_column(y, "y"), warn=True)
         if len(y) < TOO_FEW:
             raise InputError(f"`X` must have at least {TOO_FEW} rows, got n_samples={len(y)}.")
         if pd.isna(y).any():
@@ -566,9 +570,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Any, y: Any, **params: Any) -> float:
         """Return the selected learner's score on the given rows, by the scorer of the search."""
         check_is_fitted(self)
-        rows = self._checked(X, reset=False)
+        rows = self._new(X)
         with config_context(**self._config):
-            return float(self.scorer_(self.best_estimator_, rows, y, **params))
+            return float(self.scorer_(self.best_estimator_, rows, plain_column(y, "y"), **params))
 
     @available_if(_fitted_has("set_output"))  # type: ignore[untyped-decorator]
     def set_output(self, *, transform: str | None = None) -> DaubSearch:
@@ -577,14 +581,22 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             each.set_output(transform=transform)
         return self
 
+    def _new(self, X: Any) -> Any:
+        """Return new rows as the learners were given theirs."""
+        rows = self._checked(X, reset=False)
+        return frame_of(rows) if isinstance(rows, pa.Table) else rows
+
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Validate the rows and keep their kind; a frame may hold anything."""
         if not isinstance(self._given, str) and is_texts(X):
             return X
-        if hasattr(X, "columns"):
+        if is_frame(X):
+            X = native(X, "X")
+            checked_names(X.column_names if isinstance(X, pa.Table) else X.columns, "`X`")
             validate_data(self, X, skip_check_array=True, reset=reset)
-            # The portfolio's pipelines are made for frames of pandas.
-            X = X.to_pandas() if isinstance(self._given, str) and hasattr(X, "to_pandas") else X
+            # A portfolio gets the same, whatever library the frame comes from.
+            if isinstance(self._given, str) or isinstance(X, pa.Table):
+                return plain_table(X, "X")
             # The learners have been given names that are text, as `prepare` makes them.
             return X.set_axis(X.columns.map(str), axis=1) if hasattr(X, "set_axis") else X
         if getattr(getattr(X, "dtype", None), "kind", "") == "O":

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from pydaub.data.columns import FALSE, TRUE, is_number, parsed_dates
 from pydaub.data.formats import read
+from pydaub.data.frames import is_frame, plain_table
 from pydaub.data.names import brief, checked_names, listed, some
-from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
+from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows, frame_of
 from pydaub.data.schema import TEXTS, Column
 from pydaub.errors import InputError
 
@@ -30,7 +31,8 @@ def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any
     schema
         The schema of the training data.
     source
-        A file, a frame of pandas or polars, an array or a sparse matrix. Columns are matched by name if they have
+        A file, a folder or a glob, a frame of pandas or polars, a table of pyarrow, a relation of DuckDB, an array or a
+        sparse matrix. Columns are matched by name if they have
         names; columns that were not used in training are ignored.
     encoding
         The encoding of a text file that is not UTF-8.
@@ -48,8 +50,8 @@ def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any
         source = read(source, encoding=encoding, text=text_names(schema.columns)).rows
     if sparse.issparse(source) or schema.form == "sparse":
         rows: Rows = _resized(schema, source)
-    elif isinstance(source, pd.DataFrame) or hasattr(source, "to_pandas"):
-        frame = source if isinstance(source, pd.DataFrame) else source.to_pandas()
+    elif is_frame(source):
+        frame = source if isinstance(source, pd.DataFrame) else frame_of(plain_table(source, "source"))
         frame = frame.set_axis(checked_names(frame.columns, "The data"), axis=1)
         rows = laid_out(frame, _known(schema), schema.form)
     else:

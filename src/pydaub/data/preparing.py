@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from scipy import sparse
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import refuse_infinite
 from pydaub.data.columns import given_columns, group_codes, is_polars, series, times
+from pydaub.data.frames import is_frame, native, plain_column, plain_table
 from pydaub.data.names import checked_names, listed
-from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows
+from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows, frame_of
 from pydaub.data.schema import Column
 from pydaub.data.split import DEFAULT_SPLIT, check_split
 from pydaub.errors import InputError
@@ -41,9 +43,9 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     Parameters
     ----------
     X
-        The features, of numpy, scipy, pandas or polars, or a list of documents. All columns are kept. An array of
-        numbers keeps its type; an array of objects becomes an array of floats if all of them are numbers, and otherwise
-        a frame. The column names of a frame become text.
+        The features: an array, a sparse matrix, a frame of pandas or polars, a table of pyarrow, a relation of DuckDB,
+        or a list of documents. All columns are kept. An array of numbers keeps its type; an array of objects becomes
+        an array of floats if all of them are numbers, and otherwise a frame. The column names of a frame become text.
     y
         The target; rows in which it is missing are left out.
     validation
@@ -88,8 +90,8 @@ def _rows(X: Any, name: str) -> Rows:  # noqa: ANN401  # features of any library
         if X.dtype.kind not in "biuf":
             raise InputError(f"`{name}` must hold numbers, got a sparse matrix of {X.dtype}.")
         rows = SparseRows.of(X)
-    elif isinstance(X, pd.DataFrame) or is_polars(X):
-        rows = _frame_rows(X, name)
+    elif is_frame(X):
+        rows = _frame_rows(native(X, name), name)
     elif is_texts(X):
         rows = FrameRows.of_texts(np.asarray(X, dtype=object), name)
     else:
@@ -110,8 +112,10 @@ def is_texts(X: Any) -> bool:  # noqa: ANN401  # features of any library
 
 
 def _frame_rows(frame: Any, name: str) -> FrameRows:  # noqa: ANN401  # a frame of either library
-    if not isinstance(frame, pd.DataFrame) and not hasattr(frame, "to_arrow"):
-        raise InputError(f"`{name}` must be a frame, got {type(frame).__name__}. Collect it first.")
+    if isinstance(frame, pa.Table):
+        return FrameRows.of_table(plain_table(frame, name))
+    if not isinstance(frame, pd.DataFrame) and not is_polars(frame):
+        raise InputError(f"`{name}` must be a frame of a known library, got {type(frame).__name__}.")
     names = checked_names(frame.columns, f"`{name}`")
     if isinstance(frame, pd.DataFrame):
         frame = frame.set_axis(names, axis=1)
@@ -145,7 +149,7 @@ def _floats(array: Array) -> Array:
 
 
 def _column(given: Any, rows: Rows, name: str) -> pd.Series[Any]:  # noqa: ANN401  # a column of any library
-    values = series(given, name)
+    values = series(plain_column(given, name), name)
     if len(values) != len(rows):
         raise InputError(f"`{name}` must have one value for each row of `X`, got {len(values)} for {len(rows)}.")
     return values
@@ -184,7 +188,7 @@ def _validation(validation: Any, train: Rows) -> Table:  # noqa: ANN401  # nonse
 def _columns(rows: Rows) -> tuple[Column, ...]:
     """Describe the columns; all of them are used."""
     if isinstance(rows, FrameRows):
-        return given_columns(rows.held.to_pandas(date_as_object=False, split_blocks=True))
+        return given_columns(frame_of(rows.held))
     if isinstance(rows, MatrixRows):
         kind: Kind = "boolean" if rows.held.dtype.kind == "b" else "numeric"
         return tuple(Column(f"x{place}", kind, missing) for place, missing in enumerate(rows.missing().tolist()))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
@@ -176,8 +178,9 @@ class FrameRows(Rows):
     def of(cls, frame: Any, name: str) -> Self:  # noqa: ANN401  # a frame of either library
         """Return a frame of pandas or polars in this form; an index of pandas is ignored."""
         if isinstance(frame, pd.DataFrame):
-            columns = {str(column): _array(frame[column], column, name) for column in frame.columns}
-            kept = pa.Schema.from_pandas(frame.iloc[:0].set_axis(list(columns), axis=1), preserve_index=False)
+            columns = {str(column): array_of(frame[column], column, name) for column in frame.columns}
+            with _quiet():
+                kept = pa.Schema.from_pandas(frame.iloc[:0].set_axis(list(columns), axis=1), preserve_index=False)
             table, library = pa.table(columns), b"pandas"
             metadata = kept.metadata or {}
         else:
@@ -188,9 +191,14 @@ class FrameRows(Rows):
         return cls(table.replace_schema_metadata({**metadata, LIBRARY: library}))
 
     @classmethod
+    def of_table(cls, table: pa.Table) -> Self:
+        """Return a table of plain types, of which learners get frames of pandas."""
+        return cls(table.replace_schema_metadata({LIBRARY: b"pandas"}))
+
+    @classmethod
     def of_texts(cls, texts: Array, name: str) -> Self:
         """Return documents, of which learners get an array of one dimension."""
-        table = pa.table({"text": _array(pd.Series(texts, dtype=object), "text", name)})
+        table = pa.table({"text": array_of(pd.Series(texts, dtype=object), "text", name)})
         return cls(table.replace_schema_metadata({LIBRARY: b"texts"}))
 
     def first(self, size: int) -> Any:  # noqa: ANN401  # a frame of either library
@@ -210,7 +218,7 @@ class FrameRows(Rows):
             return polars.from_arrow(table)
         if table.schema.metadata[LIBRARY] == b"texts":
             return table.column(0).to_pandas().to_numpy(dtype=object)
-        return table.to_pandas(date_as_object=False, split_blocks=True)
+        return frame_of(table)
 
     def take(self, rows: Array) -> Self:
         """Return the rows at these positions, in this order."""
@@ -298,6 +306,13 @@ class _FrameBlocks:
 FORMS: Final[Mapping[Form, type[Rows]]] = {kind.form: kind for kind in (MatrixRows, SparseRows, FrameRows)}
 
 
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a frame of pandas; of a table that was none, bools may be missing."""
+    was_pandas = b"pandas" in (table.schema.metadata or {})
+    nullable = None if was_pandas else {pa.bool_(): pd.BooleanDtype()}.get
+    return table.to_pandas(date_as_object=False, split_blocks=True, types_mapper=nullable)
+
+
 def save_array(path: Path | str, array: Array) -> None:
     """Save an array. On a full disk the error says so, which NumPy's does not if it writes to the file by itself."""
     with open(path, "wb") as file:  # noqa: PTH123  # of either type
@@ -317,9 +332,19 @@ def _csr(data: Array, indices: Array, indptr: Array, features: int) -> sparse.cs
     return matrix
 
 
-def _array(values: pd.Series[Any], column: object, name: str) -> pa.Array:
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Suppress pandas' warning about how Arrow 25 reads dates with a time zone."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*returning an ndarray that drops timezone information", DeprecationWarning)
+        yield
+
+
+def array_of(values: pd.Series[Any], column: object, name: str) -> pa.Array:
+    """Return a column of pandas as an Arrow array; raise if its values are not of one type."""
     try:
-        return pa.Array.from_pandas(values)
+        with _quiet():
+            return pa.Array.from_pandas(values)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise _unusable(column, name, str(error).splitlines()[0]) from None
 
