@@ -12,6 +12,7 @@ from cli.conftest import finished  # noqa: F401  # a fixture
 from pydaub import Account, InputError, Table
 from pydaub.exports.curves import COLUMNS, write_curves
 from pydaub.runs.folder import RunFolder
+from pydaub.runs.journal import read
 
 LEARNERS = "tree,knn-5,naive-bayes-gaussian,logistic,lda,ridge,stump"
 
@@ -29,7 +30,10 @@ def test_a_replay_of_the_exported_curves_decides_as_the_run_did(tmp_path: Path, 
     path = Path(call("export", tmp_path / "run", "--to", "curves", "--out", tmp_path / "curves.csv").out.strip())
     account = RunFolder(tmp_path / "run").account()
     sizes = ",".join(map(str, account.settings["sizes"]))
-    again = call("replay", path, *options, "--sizes", sizes, "--json").json
+    again = call("replay", path, *options, "--sizes", sizes, "--json", "--journal", tmp_path / "again.jsonl").json
+    replayed = Account.of(read(tmp_path / "again.jsonl")).settings
+    same = replayed.keys() - {"growths", "table"}  # declared costs know no growths
+    assert {name: replayed[name] for name in same} == {name: account.settings[name] for name in same}
     assert [(each["learner"], each["size"]) for each in again["allocations"]] == decisions(account)
     assert again["selected"] == account.selected
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -98,14 +97,6 @@ def test_a_run_becomes_a_run_with_a_child_for_each_learner(mlflow: Any, server: 
         }
         assert child.data.metrics["memory_mb"] > 0
         assert child.data.params["description"] == account.descriptions[name]
-    again = call("export", finished.folder, "--to", "mlflow", "--tracking-uri", server)
-    assert again.code == 2
-    assert re.search(rf"exported before, as run \({own}\). `--again` replaces it.", again.err)
-    replaced = call("export", finished.folder, "--to", "mlflow", "--tracking-uri", server, "--again").out.strip()
-    alive = client.search_runs([run.info.experiment_id], "")
-    assert {each.info.run_id for each in alive} == {
-        replaced, *(child.info.run_id for child in runs_below(mlflow, replaced).values())
-    }  # fmt: skip
 
 
 @pytest.mark.slow("processes")
@@ -147,14 +138,27 @@ def test_the_model_predicts_as_pydaub_does(mlflow: Any, server: str, tmp_path: P
 
 @pytest.mark.slow("processes")
 @pytest.mark.filterwarnings("ignore")
-def test_a_killed_run_is_exported_as_such(mlflow: Any, server: str, finished: Finished, tmp_path: Path) -> None:  # noqa: F811
+def test_a_killed_run_is_exported_as_such_and_only_once(
+    mlflow: Any,
+    server: str,
+    finished: Finished,  # noqa: F811
+    tmp_path: Path,
+) -> None:
     for name in ("run.json", "schema.json", "journal.jsonl"):
         (tmp_path / name).write_bytes((finished.folder / name).read_bytes())
     lines = (tmp_path / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "journal.jsonl").write_bytes(b"".join(lines[:12]))
-    own = call("export", tmp_path, "--to", "mlflow", "--tracking-uri", server, "--experiment", "killed").out.strip()
-    assert mlflow.get_run(own).info.status == "KILLED"
+    export = ("export", tmp_path, "--to", "mlflow", "--tracking-uri", server, "--experiment", "killed")
+    own = call(*export).out.strip()
+    run = mlflow.get_run(own)
+    assert run.info.status == "KILLED"
     assert "KILLED" in {child.info.status for child in runs_below(mlflow, own).values()}
+    again = call(*export)
+    assert again.code == 2
+    assert f"exported before, as {tmp_path.name} ({own}). `--again` replaces it." in again.err
+    replaced = call(*export, "--again").out.strip()
+    alive = {each.info.run_id for each in mlflow.MlflowClient().search_runs([run.info.experiment_id], "")}
+    assert alive == {replaced, *(child.info.run_id for child in runs_below(mlflow, replaced).values())}
 
 
 @pytest.mark.slow("processes")
