@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import reference
+from cli.commands import check_json
 from pydaub import STRATEGIES, Allocation, Resumed, Table
 from pydaub.cli import main
 from pydaub.runs.journal import read
@@ -33,6 +34,7 @@ def pydaub(capsys: pytest.CaptureFixture[str]) -> Any:
             main([str(argument) for argument in arguments])
         code = raised.value.code
         captured = capsys.readouterr()
+        check_json(arguments, captured.out)
         return code if isinstance(code, int) else 0, captured.out, captured.err
 
     return call
