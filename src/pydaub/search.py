@@ -172,7 +172,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     best_params_
         Its combination of `param_grid`, or its name.
     best_index_
-        Its entry in `cv_results_`.
+        Its entry in `cv_results_`; None if the search was stopped before the strategy asked for it.
     best_score_, best_size_
         Its score on the validation rows, and the number of rows it was trained on for that.
     ensemble_
@@ -452,11 +452,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if combined and combined.used:
             self.best_learner_, self.best_score_, self.best_params_ = "ensemble", combined.score, dict(combined.weights)
         self.cv_results_ = self._results(result.steps, selection.learners)
-        self.best_index_ = max(
-            place
-            for place, step in enumerate(result.steps)
-            if (step.allocation.learner, step.allocation.size) == (result.selected, result.selected_size)
-        )
+        best = (result.selected, result.selected_size)
+        asked = [(step.allocation.learner, step.allocation.size) for step in result.steps]
+        self.best_index_ = asked.index(best) if best in asked else None
         self.multimetric_ = False
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_

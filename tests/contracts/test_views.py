@@ -45,7 +45,8 @@ def test_every_view_is_held_to_the_law() -> None:
         "terminal",
         "verdict",
     }
-    assert {module.name for module in pkgutil.iter_modules(views.__path__)} == checked
+    silent = {"callbacks"}  # which say what is trained, and nothing of the run
+    assert {module.name for module in pkgutil.iter_modules(views.__path__)} == checked | silent
 
 
 @pytest.fixture(autouse=True)
