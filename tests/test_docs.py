@@ -129,16 +129,14 @@ def test_the_api_pages_have_every_public_name() -> None:
     assert listed == shown
 
 
-@pytest.mark.slow("processes")
-def test_the_site_builds_without_warnings_and_its_links_lead_somewhere(tmp_path: Path) -> None:
-    options = ["-W", "--keep-going", "--quiet", "-D", "nb_execution_mode=off", "-d", f"{tmp_path}/doctrees"]
-    command = [sys.executable, "-m", "sphinx", *options, "-c", "docs", ".", f"{tmp_path}/site"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
-    assert (done.returncode, done.stderr) == (0, "")
-    (tmp_path / "site" / "broken.html").write_text('<a href="index.html#nowhere"></a><img src="https://example.org/">')
-    links = subprocess.run(
-        [sys.executable, "docs/links.py", f"{tmp_path}/site"], cwd=ROOT, capture_output=True, text=True, check=False
+def test_links_that_lead_nowhere_and_what_is_loaded_from_elsewhere_are_found(tmp_path: Path) -> None:
+    """By the script that `make docs` runs on the site."""
+    (tmp_path / "index.html").write_text('<p id="here"><a href="broken.html">other</a></p>')
+    (tmp_path / "broken.html").write_text(
+        '<a href="index.html#here"></a><a href="index.html#nowhere"></a><img src="https://example.org/">'
     )
+    command = [sys.executable, "docs/links.py", str(tmp_path)]
+    links = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert links.stdout.splitlines() == [
         "broken.html loads https://example.org/",
         "broken.html links to index.html#nowhere, which does not exist",

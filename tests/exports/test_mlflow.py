@@ -1,4 +1,4 @@
-"""Against a real MLflow server, which takes seconds to start: one for all tests."""
+"""Against a real MLflow server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pydaub.runs.folder import RunFolder
 PATIENCE = 300  # seconds
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with a new database."""
     place = tmp_path_factory.mktemp("mlflow")
@@ -68,19 +68,17 @@ def runs_below(mlflow: Any, parent: str) -> dict[str, Any]:
     return {run.info.run_name: run for run in found}
 
 
-@pytest.mark.slow("processes")
-@pytest.mark.filterwarnings("ignore")
-def test_a_run_becomes_a_run_with_a_child_for_each_learner(mlflow: Any, server: str, finished: Finished) -> None:  # noqa: F811
-    done = call("export", finished.folder, "--to", "mlflow", "--tracking-uri", server)
+def a_run_becomes_a_run_with_a_child_for_each_learner(mlflow: Any, server: str, given: Finished) -> None:
+    done = call("export", given.folder, "--to", "mlflow", "--tracking-uri", server)
     assert done.code == 0, done.err
     own = done.out.strip()
-    account, client = RunFolder(finished.folder).account(), mlflow.MlflowClient()
+    account, client = RunFolder(given.folder).account(), mlflow.MlflowClient()
     run = mlflow.get_run(own)
     assert run.info.status == "FINISHED"
     assert run.data.metrics["valid_score"] == account.result.valid_score
     assert run.data.metrics["rows"] == account.result.rows
     assert run.data.params["strategy"] == "frugal"
-    assert run.data.params["data"] == str(finished.data)
+    assert run.data.params["data"] == str(given.data)
     assert run.data.params["version scikit-learn"] == account.versions["scikit-learn"]
     assert "Certificate" in run.data.tags["mlflow.note.content"]
     assert {each.path for each in client.list_artifacts(own)} >= {"journal.jsonl", "report.html"}
@@ -99,9 +97,7 @@ def test_a_run_becomes_a_run_with_a_child_for_each_learner(mlflow: Any, server: 
         assert child.data.params["description"] == account.descriptions[name]
 
 
-@pytest.mark.slow("processes")
-@pytest.mark.filterwarnings("ignore")
-def test_the_model_predicts_as_pydaub_does(mlflow: Any, server: str, tmp_path: Path) -> None:
+def the_model_predicts_as_pydaub_does(mlflow: Any, server: str, tmp_path: Path) -> None:
     """Texts, missing values, dates, numbers as categories, and an ensemble."""
     rng = np.random.default_rng(0)
     count = 400
@@ -136,16 +132,14 @@ def test_the_model_predicts_as_pydaub_does(mlflow: Any, server: str, tmp_path: P
     assert "catboost" not in needed
 
 
-@pytest.mark.slow("processes")
-@pytest.mark.filterwarnings("ignore")
-def test_a_killed_run_is_exported_as_such_and_only_once(
+def a_killed_run_is_exported_as_such_and_only_once(
     mlflow: Any,
     server: str,
-    finished: Finished,  # noqa: F811
+    given: Finished,
     tmp_path: Path,
 ) -> None:
     for name in ("run.json", "schema.json", "journal.jsonl"):
-        (tmp_path / name).write_bytes((finished.folder / name).read_bytes())
+        (tmp_path / name).write_bytes((given.folder / name).read_bytes())
     lines = (tmp_path / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "journal.jsonl").write_bytes(b"".join(lines[:12]))
     export = ("export", tmp_path, "--to", "mlflow", "--tracking-uri", server, "--experiment", "killed")
@@ -161,9 +155,7 @@ def test_a_killed_run_is_exported_as_such_and_only_once(
     assert alive == {replaced, *(child.info.run_id for child in runs_below(mlflow, replaced).values())}
 
 
-@pytest.mark.slow("processes")
-@pytest.mark.filterwarnings("ignore")
-def test_autologging_logs_the_search_and_no_inner_training(mlflow: Any) -> None:
+def autologging_logs_the_search_and_no_inner_training(mlflow: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = np.where(X[:, 0] > 0, "up", "down")
@@ -183,6 +175,17 @@ def test_autologging_logs_the_search_and_no_inner_training(mlflow: Any) -> None:
     assert model.predict(X).tolist() == search.predict(X).tolist()
     DaubSearch("tree,ridge", random_state=0, engine="serial").fit(X, y)
     assert len(client.search_runs([experiment], "")) == 2 + len(children), "not without autologging"
+
+
+@pytest.mark.slow("processes")
+@pytest.mark.filterwarnings("ignore")
+def test_a_real_server(mlflow: Any, server: str, finished: Finished, tmp_path: Path) -> None:  # noqa: F811
+    """In one test, so that one worker starts one server."""
+    a_run_becomes_a_run_with_a_child_for_each_learner(mlflow, server, finished)
+    the_model_predicts_as_pydaub_does(mlflow, server, tmp_path)
+    (tmp_path / "killed").mkdir()
+    a_killed_run_is_exported_as_such_and_only_once(mlflow, server, finished, tmp_path / "killed")
+    autologging_logs_the_search_and_no_inner_training(mlflow)
 
 
 def test_what_cannot_be_done_is_said_in_one_line(finished: Finished, tmp_path: Path) -> None:  # noqa: F811

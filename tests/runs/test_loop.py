@@ -195,7 +195,7 @@ def test_when_all_fail_the_error_tells_what_was_done() -> None:
 
 @every_strategy
 @pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("step", [37, pytest.param(3, marks=pytest.mark.slow("random"))])
+@pytest.mark.parametrize("step", [37, pytest.param(7, marks=pytest.mark.slow("random"))])
 def test_killed_at_any_byte_a_run_resumes_to_the_same_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Strategy], workers: int, step: int
 ) -> None:
