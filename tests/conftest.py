@@ -15,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded:
 
 from forking import Forking
 
-KINDS = {"ray", "weka", "memory", "random", "browser", "processes"}
+KINDS = {"ray", "weka", "memory", "random", "browser", "processes", "versions"}
 
 # No deadline: on a busy machine, one example may take long.
 settings.register_profile("quick", deadline=None, max_examples=20, print_blob=True)

@@ -70,7 +70,7 @@ def apart(*arguments: object) -> Done:
         return Done(process.returncode, out, err)
 
 
-@pytest.mark.slow("weka")
+@pytest.mark.slow("versions")
 def test_a_run_uses_and_remembers_the_jar_that_the_user_names(data: Path, tmp_path: Path) -> None:
     jar, folder = newer_weka(), tmp_path / "run"
     some = "weka,-weka-[!drz]*,-weka-de*,-weka-r[aeo]*,weka-j48"  # two that are in this WEKA, and some that are not

@@ -87,7 +87,7 @@ def _has_weka(kind: Kind) -> bool:
     return kind == "classification" and not MISSING
 
 
-@pytest.mark.slow("weka")
+@pytest.mark.slow("versions")
 def test_the_list_is_what_the_portfolios_need() -> None:
     found = needed()
     assert found - trusted_pairs() == set()

@@ -145,8 +145,14 @@ def test_it_is_right_as_often_as_on_wekas_command_line(tmp_path: Path) -> None:
     check_against_command_line("missing", COUNTED[:1], tmp_path)
 
 
-@pytest.mark.slow("weka")
-@pytest.mark.parametrize("name", ["wine", "missing", "covtype"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("wine", marks=pytest.mark.slow("weka")),
+        pytest.param("missing", marks=pytest.mark.slow("weka")),
+        pytest.param("covtype", marks=pytest.mark.slow("versions")),
+    ],
+)
 def test_more_classes_are_right_as_often_as_on_wekas_command_line(name: str, tmp_path: Path) -> None:
     check_against_command_line(name, COUNTED, tmp_path)
 
