@@ -19,7 +19,7 @@ ROOM = "20m"
 
 
 @needs_proc
-@pytest.mark.slow("processes")
+@pytest.mark.slow("versions")
 def test_a_run_survives_what_happens_to_it(tmp_path: Path) -> None:
     """A kill in the middle of a line of the journal; a disk that fills up. `injection.py` tries more, by hand."""
     trial = Trial(tmp_path, workers=2)

@@ -177,7 +177,7 @@ def autologging_logs_the_search_and_no_inner_training(mlflow: Any) -> None:
     assert len(client.search_runs([experiment], "")) == 2 + len(children), "not without autologging"
 
 
-@pytest.mark.slow("processes")
+@pytest.mark.slow("versions")
 @pytest.mark.filterwarnings("ignore")
 def test_a_real_server(mlflow: Any, server: str, finished: Finished, tmp_path: Path) -> None:  # noqa: F811
     """In one test, so that one worker starts one server."""

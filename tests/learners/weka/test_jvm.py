@@ -240,7 +240,7 @@ except InputError as error:
     assert knowing.stdout == "True\n"
 
 
-@pytest.mark.slow("weka")
+@pytest.mark.slow("versions")
 def test_a_newer_weka_works_too(tmp_path: Path) -> None:
     code = """
 import pickle

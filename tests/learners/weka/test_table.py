@@ -124,7 +124,7 @@ def rows(name: str, columns: int) -> Prepared:
     return prepare(frame.drop(columns="target").iloc[:, :columns], frame["target"])
 
 
-@pytest.mark.slow("weka")
+@pytest.mark.slow("versions")
 @needs_old_weka
 def test_all_41_train(tmp_path: Path) -> None:
     """On seven classes; tests/contracts/ trains each of them on two."""
