@@ -26,7 +26,7 @@ BESIDE := ray memory
 SLOW := $(BIN)/pytest -o testpaths=tests --hypothesis-profile thorough --dist worksteal
 test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, KIND=random also for more random cases
 	@if [ -n "$(KIND)" ]; then \
-	  set -x; $(SLOW) --slow $(KIND) -n $(if $(filter ray memory,$(KIND)),0,auto) $(PYTEST_ARGS); \
+	  set -x; $(SLOW) --slow $(KIND) -n $(if $(filter ray memory cluster,$(KIND)),0,auto) $(PYTEST_ARGS); \
 	else \
 	  mkdir -p build; status=0; beside=""; \
 	  for kind in $(BESIDE); do $(SLOW) --slow $$kind -n 0 $(PYTEST_ARGS) >build/$$kind.log 2>&1 & beside="$$beside $$!"; done; \

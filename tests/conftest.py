@@ -15,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded:
 
 from forking import Forking
 
-KINDS = {"ray", "weka", "memory", "random", "browser", "processes", "versions"}
+KINDS = {"ray", "weka", "memory", "random", "browser", "processes", "versions", "cluster"}
 
 # No deadline: on a busy machine, one example may take long.
 settings.register_profile("quick", deadline=None, max_examples=20, print_blob=True)
@@ -98,7 +98,7 @@ def forking() -> Iterator[Forking]:
 def _quick(request: pytest.FixtureRequest, forking: Forking) -> Iterator[None]:
     """Let runs start their server quickly (see `forking`), except in tests of just that."""
     place = request.path.relative_to(Path(__file__).parent)
-    if any(name in str(place) for name in AS_FOR_USERS) or _wanted(request.config) & {"ray", "memory"}:
+    if any(name in str(place) for name in AS_FOR_USERS) or _wanted(request.config) & {"ray", "memory", "cluster"}:
         yield
     else:
         with forking.used():

@@ -186,6 +186,7 @@ def test_ray_shows_learners_and_sizes(tmp_path: Path) -> None:
     engine.close()
 
 
+@pytest.mark.slow("cluster")
 def test_the_estimator_runs_there_too() -> None:
     ray_here.cluster(2)
     search = DaubSearch(list(RACERS.items()), strategy="daub", first_size=40, random_state=0, engine="ray", refit=False)
@@ -263,6 +264,7 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.slow("cluster")
 def test_an_evaluation_whose_worker_is_killed_again_and_again_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,6 +316,7 @@ def test_evaluations_of_a_killed_node_or_worker_are_retried(what: str, tmp_path:
     assert len(nodes) == (1 if what == "a node" else 2)
 
 
+@pytest.mark.slow("cluster")
 def test_a_node_that_joins_is_used_at_once(tmp_path: Path) -> None:
     ray_here.cluster(1)
     gate = tmp_path / "gate"
@@ -359,6 +362,7 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return found
 
 
+@pytest.mark.slow("cluster")
 def test_rows_go_into_the_store_once_and_only_for_a_node_that_does_not_see_them(
     tmp_path: Path, stored: list[Path]
 ) -> None:
@@ -382,6 +386,7 @@ def test_rows_go_into_the_store_once_and_only_for_a_node_that_does_not_see_them(
     engine.close()
 
 
+@pytest.mark.slow("cluster")
 def test_an_evaluation_that_ray_kills_for_lack_of_memory_is_not_retried_forever(tmp_path: Path) -> None:
     ray_here.cluster(2)
     node = ray_here.add(
