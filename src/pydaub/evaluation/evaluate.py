@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_COMBINED: Final = 12  # learners that an ensemble chooses from
 LEAST_SCORED: Final = 4_000  # validation rows for a small sample; more for a sample with more rows
 # Cells of a sample (rows times columns) from which a training may use several threads. With fewer, threads gain little,
-# and on a busy machine, where they wait for each other, they make it up to forty times slower.
+# and on a busy machine, where they wait for each other, they make it many times slower.
 THREADED: Final = 1_000_000
 # Parameters that set the number of threads; None means one thread to scikit-learn and all cores to other libraries.
 THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
