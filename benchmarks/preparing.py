@@ -5,11 +5,12 @@
 
 First, a Parquet file of random rows is written: 20 features of 32 bits and a target; 24,000,000 rows are 2 GB. With
 `--frame`, they are 10 numbers of 64 bits, three categories and a text of six words; 6,000,000 rows are 1 GB. Each tool
-shuffles it in a separate process into its own file; its wall time, CPU time and peak memory are printed. The other
-tools do less: they shuffle and write Parquet, without stratification, types, validation rows, or a format that can be
-memory-mapped. pyarrow cannot shuffle out of core and reads everything. Then the prepared rows are compared with their
-checksums, as at the start of every run. Finally, `pydaub run` is started on the prepared folder, and the time until the
-first learner has a bound is printed. To include DuckDB, install it: pip install duckdb.
+shuffles it in a separate process into its own file; its wall time, CPU time and peak memory are printed, and the ratios
+of pydaub's to DuckDB's, which has two threads and orders by a seeded hash of the row number. The other tools do less:
+they shuffle and write Parquet, without stratification, types, validation rows, or a format that can be memory-mapped.
+pyarrow cannot shuffle out of core and reads everything. Then the prepared rows are compared with their checksums, as at
+the start of every run. Finally, `pydaub run` is started on the prepared folder, and the time until the first learner
+has a bound is printed. To include DuckDB, install it: pip install duckdb.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ except SystemExit as end:
 """,
     "duckdb": """
 import duckdb
-connection = duckdb.connect(config={"memory_limit": sys.argv[3], "threads": 1, "temp_directory": sys.argv[2] + ".tmp"})
+connection = duckdb.connect(config={"memory_limit": sys.argv[3], "threads": 2, "temp_directory": sys.argv[2] + ".tmp"})
 connection.execute("SET preserve_insertion_order = false")
-connection.execute(f"COPY (SELECT * FROM '{sys.argv[1]}' ORDER BY random()) TO '{sys.argv[2]}' (FORMAT parquet)")
+rows = f"read_parquet('{sys.argv[1]}', file_row_number = true) ORDER BY hash(file_row_number, 7)"
+connection.execute(f"COPY (SELECT * EXCLUDE file_row_number FROM {rows}) TO '{sys.argv[2]}' (FORMAT parquet)")
 """,
     "polars": """
 import polars
@@ -103,6 +105,7 @@ def main() -> None:
         source = folder / "rows.parquet"
         write(source, arguments.rows, frame=arguments.frame)
         print(f"{arguments.rows:,} rows, {source.stat().st_size / 1e9:.2f} GB; at most {arguments.memory}")
+        taken = {}
         for contender in arguments.only:
             if find_spec(contender) is None:
                 print(f"{contender:8} is not installed")
@@ -121,9 +124,15 @@ def main() -> None:
                 print(f"{contender:8} failed after {seconds:.0f} s: {done.stderr.strip().splitlines()[-1][:150]}")
             else:
                 used, peak = map(float, done.stdout.split()[-2:])
+                taken[contender] = seconds, used, peak
                 print(f"{contender:8} {seconds:6.1f} s, {used:6.1f} s of CPU time, peak {peak:6,.0f} MB")
             if contender != "pydaub":
                 shutil.rmtree(out, ignore_errors=True) if out.is_dir() else out.unlink(missing_ok=True)
+        if {"pydaub", "duckdb"} <= set(taken):
+            wall, used, peak = (ours / theirs for ours, theirs in zip(taken["pydaub"], taken["duckdb"], strict=True))
+            print(
+                f"pydaub to duckdb: {wall:.2f} of its wall time, {used:.2f} of its CPU time, {peak:.2f} of its memory"
+            )
         if (folder / "pydaub.out").exists():
             print(checked(folder / "pydaub.out"))
             print(f"first bound after {first_bound(folder / 'pydaub.out', folder / 'run'):.1f} s")

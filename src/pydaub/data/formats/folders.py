@@ -108,8 +108,10 @@ def cast(table: pa.Table, types: Mapping[str, pa.DataType], path: Path) -> pa.Ta
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:
-            made = column if pa.types.is_null(column.type) else plain(column, name, str(path))
-            columns[name] = made.cast(types[name])
+            if column.type != types[name]:  # which is one of the types that `plain` returns
+                column = column if pa.types.is_null(column.type) else plain(column, name, str(path))  # noqa: PLW2901
+                column = column.cast(types[name])  # noqa: PLW2901
+            columns[name] = column
         except pa.ArrowException as error:
             raise InputError(
                 f"Column {name!r} of {path} must hold values that fit {types[name]}, its type in all files, got"

@@ -6,6 +6,7 @@ without dictionaries, so that the memory of a block is known.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
 LARGEST_BLOCK: Final = 1 << 30  # bytes, so that the 32-bit offsets of text suffice
+TRIMMED: Final = 8  # blocks after which freed memory is returned to the system, which then clears it again
 READING_SHARE: Final = 1 / 3  # of the memory, for what must be decompressed as a whole
 
 
@@ -77,8 +79,22 @@ class Blocks:
     def read(self, types: Mapping[str, pa.DataType] | None = None, skip: int = 0) -> Iterator[tuple[pa.Table, int]]:
         """Yield blocks, without the first `skip`, and how many bytes of the files have been read up to each.
 
-        `types` gives the types of the columns of CSV files; the default is text.
+        `types` gives the types of the columns of CSV files; the default is text. While a block is used, a thread reads
+        the next one.
         """
+        with ThreadPoolExecutor(1) as thread:
+            reading = self._read(types, skip)
+            coming = thread.submit(next, reading, None)
+            number = 0
+            while (block := coming.result()) is not None:
+                coming = thread.submit(next, reading, None)
+                yield block
+                del block
+                number += 1
+                if number % TRIMMED == 0:
+                    pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
+
+    def _read(self, types: Mapping[str, pa.DataType] | None, skip: int) -> Iterator[tuple[pa.Table, int]]:
         done, place = 0, 0
         wanted = {**self.types, **(types or {})}
         for each in self.files:

@@ -106,7 +106,7 @@ def prepare_out_of_core(
                     f"{wanted.source} must stay as it is while it is prepared, got changes: {changes}. The same command"
                     " starts again."
                 )
-            gather(work, plan, out, blocks.size, {ORIGIN: origin.to_json()}, progress)
+            gather(work, plan, out, {ORIGIN: origin.to_json()}, progress)
     except OSError as error:
         reason = f"got {os.strerror(error.errno) if error.errno else error}: {out}"
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections import defaultdict
 from contextlib import ExitStack
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 BATCH: Final = 2**22  # bytes of the batches in which a frame is written
 
 
-def gather(  # noqa: PLR0913, PLR0917  # called once
-    work: Path, plan: Plan, out: Path, block: int, beside: Mapping[str, str], progress: Callable[[str, float], None]
+def gather(  # called once
+    work: Path, plan: Plan, out: Path, beside: Mapping[str, str], progress: Callable[[str, float], None]
 ) -> None:
-    """Sort the buckets and write them, a block at a time, to `out`, which appears only when it is complete.
+    """Sort the buckets and write them to `out`, which appears only when it is complete.
 
     Files `beside` the rows are written too.
     """
@@ -42,13 +43,12 @@ def gather(  # noqa: PLR0913, PLR0917  # called once
     try:
         temporary.mkdir(parents=True)
         for side, size in zip(SIDES, (plan.train_size, sum(plan.valid)), strict=True):
-            tables = _sorted(work, plan, block) if side == "train" else _tables(work / VALID)
             with ExitStack() as stack:
                 writer = _Writer(temporary / side, found, size, stack)
-                for table in tables:
+                for table, order in _sorted(work, plan) if side == "train" else _unsorted(work):
+                    for done in writer.write(table, order):
+                        progress("gather", (written + done) / sum(found.counts))
                     written += table.num_rows
-                    writer.write(table)
-                    progress("gather", written / sum(found.counts))
                 writer.finish()
             digest.update(writer.digest())
             if writer.written != size:
@@ -63,21 +63,36 @@ def gather(  # noqa: PLR0913, PLR0917  # called once
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _sorted(work: Path, plan: Plan, block: int) -> Iterator[pa.Table]:
-    """Yield the rows of all buckets in the order of their keys."""
-    step = max(1, block // (plan.found.row_bytes + 16))
+def _sorted(work: Path, plan: Plan) -> Iterator[tuple[pa.Table, Array]]:
+    """Yield the rows of each bucket, and the order of their keys."""
     for number in range(plan.buckets):
+        _read_ahead(work / bucket(number + 1 if number + 1 < plan.buckets else number))
         tables = list(_tables(work / bucket(number)))
         if not tables:
             continue
         table = pa.concat_tables(tables).combine_chunks()
         tables.clear()
         pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
-        order = np.argsort(table[KEY].to_numpy(), kind="stable")
-        for start in range(0, len(order), step):
-            yield table.take(pa.array(order[start : start + step]))
-        del table
+        keys = table[KEY].to_numpy()
+        order = np.argsort(keys)
+        if not np.diff(keys[order]).all():  # equal keys, which are rare, keep their order
+            order = np.argsort(keys, kind="stable")
+        yield table, order
+        del table, keys, order
         pa.default_memory_pool().release_unused()
+
+
+def _unsorted(work: Path) -> Iterator[tuple[pa.Table, Array]]:
+    """Yield the validation rows, a few at a time, which keep their order."""
+    for table in _tables(work / VALID):
+        yield table, np.arange(table.num_rows)
+
+
+def _read_ahead(path: Path) -> None:
+    """Ask the system to read a file into its cache while other rows are sorted."""
+    if hasattr(os, "posix_fadvise"):  # not on macOS
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
 
 def _tables(path: Path) -> Iterator[pa.Table]:
@@ -102,24 +117,16 @@ class _Writer:
         self._digests: defaultdict[str, hashlib.blake2b] = defaultdict(lambda: hashlib.blake2b(digest_size=16))
         self.written = 0
 
-    def write(self, table: pa.Table) -> None:
-        """Append rows, and add them to the digests."""
-        target = table[TARGET].to_numpy()
+    def write(self, table: pa.Table, order: Array) -> Iterator[int]:
+        """Append rows in this order, and add them to the digests; yield now and then how many are written."""
+        target = table[TARGET].to_numpy()[order]
         self.written += len(target)
         if self._target is None:
             self._target = self._array("target", target.dtype, (self._rows,))
         self._target.write(target.data)
         self._digests[TARGET].update(target.data)
         features = table.drop_columns([KEY, TARGET])
-        if self._found.form == "frame":
-            self._write_frame(features)
-            return
-        column = features[MATRIX]
-        values = (column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()).flatten().to_numpy()
-        if self._features is None:
-            self._features = self._array("rows", values.dtype, (self._rows, len(self._found.used)))
-        self._features.write(values.data)
-        self._digests[MATRIX].update(values.data)
+        yield from (self._write_frame if self._found.form == "frame" else self._write_matrix)(features, order)
 
     def digest(self) -> bytes:
         """Return a digest of all rows that were written."""
@@ -130,23 +137,40 @@ class _Writer:
         if self._waiting:
             self._write_batch()
 
-    def _write_frame(self, table: pa.Table) -> None:
+    def _write_matrix(self, table: pa.Table, order: Array) -> Iterator[int]:
+        column = table[MATRIX]
+        values = (column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()).flatten().to_numpy()
+        matrix = values.reshape(len(order), -1)
+        if self._features is None:
+            self._features = self._array("rows", values.dtype, (self._rows, len(self._found.used)))
+        step = max(1, BATCH // matrix.strides[0])
+        for start in range(0, len(order), step):
+            some = np.take(matrix, order[start : start + step], axis=0)
+            self._features.write(some.data)
+            self._digests[MATRIX].update(some.data)
+            yield start + len(some)
+
+    def _write_frame(self, table: pa.Table, order: Array) -> Iterator[int]:
         """Write the rows in batches, each of which ends where `BATCH` more bytes are full."""
-        ends = self._bytes + np.cumsum(_row_bytes(table))
+        ends = self._bytes + np.cumsum(_row_bytes(table)[order])
         cuts = np.flatnonzero(np.diff(ends // BATCH, prepend=self._bytes // BATCH))
         self._bytes = int(ends[-1]) if len(ends) else self._bytes
         start = 0
         for end in cuts.tolist():
-            self._waiting.append(table.slice(start, end - start))
+            self._waiting.append(table.take(pa.array(order[start:end])))
             self._write_batch()
             start = end
-        self._waiting.append(table.slice(start))
+            yield end
+        self._waiting.append(table.take(pa.array(order[start:])))
 
     def _write_batch(self) -> None:
-        table, self._waiting = pa.concat_tables([*self._waiting, self._waiting[0].slice(0, 0)]), []
-        if not table.num_rows:
+        waiting, self._waiting = [table for table in self._waiting if table.num_rows], []
+        if not waiting:
             return
-        table = table.combine_chunks()  # a copy even of a single slice, whose bitmaps would have bits of other rows
+        table = waiting[0]
+        if len(waiting) > 1 or any(column.null_count for column in table.columns):
+            # A copy even of a single table: unused bits of a bitmap are defined only there.
+            table = pa.concat_tables([*waiting, table.slice(0, 0)]).combine_chunks()
         if self._features is None:
             file = self._stack.enter_context(pa.OSFile(f"{self._stem}.rows.arrow", "wb"))
             self._features = self._stack.enter_context(pa.ipc.new_file(file, table.schema))

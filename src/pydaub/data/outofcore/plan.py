@@ -55,6 +55,16 @@ class Permutation:
         return (left << self._half) | right
 
 
+def grouped(numbers: Array, count: int) -> Array:
+    """Return the order that sorts numbers below `count` and keeps equal ones as they are.
+
+    >>> grouped(np.array([2, 0, 2, 1]), 3).tolist()
+    [1, 3, 0, 2]
+    """
+    short = count <= np.iinfo(np.uint16).max + 1  # numbers of 16 bits are sorted ten times as fast
+    return np.argsort(numbers.astype(np.uint16) if short else numbers, kind="stable")
+
+
 def _hashed(values: Array) -> Array:
     """Return a 64-bit hash in which each bit depends on all bits of the value (the finaliser of SplitMix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -109,7 +119,7 @@ class Plan:
         keys = np.empty(len(codes))
         if not len(codes):
             return keys
-        by_class = np.argsort(codes, kind="stable")
+        by_class = grouped(codes, len(self.found.counts))
         present, starts = np.unique(codes[by_class], return_index=True)
         for code, mine in zip(present, np.split(by_class, starts[1:]), strict=True):
             ranks = self.orders[code](np.arange(before[code], before[code] + len(mine))) - self.valid[code]

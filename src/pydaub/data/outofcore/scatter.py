@@ -13,23 +13,27 @@ import pyarrow as pa
 
 from pydaub.data.coercion import laid_out, refuse_infinite
 from pydaub.data.formats.arrow import frame
+from pydaub.data.outofcore.plan import grouped
 from pydaub.data.outofcore.survey import alike
 from pydaub.data.prepared import sync, write_whole
+from pydaub.data.rows import FrameRows, MatrixRows
+from pydaub.data.schema import TEXTS
 from pydaub.data.target import finite, stored
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from pydaub.data.outofcore.blocks import Blocks
     from pydaub.data.outofcore.plan import Plan
     from pydaub.data.outofcore.survey import Survey
-    from pydaub.data.schema import Array
+    from pydaub.data.schema import Array, Column
 
 CHECKPOINT: Final = 32  # blocks between two checkpoints
 KEY, TARGET, MATRIX = "__key", "__target", "__x"  # columns of the buckets
 VALID: Final = "valid.rows"
+ROWS_AT_A_TIME: Final = 1 << 12  # of which all columns fit into the processor's cache
 
 
 def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, float], None]) -> None:
@@ -65,7 +69,6 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
                 rows.write(table.append_column(KEY, pa.array(keys)), keys)
                 taken += 1
                 progress("scatter", read / total)
-                pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
         for name in (*names, "."):  # before the checkpoint, which must not exist without its rows
             sync(work / name)
         state = {
@@ -95,7 +98,7 @@ class _Buckets:
         """Append each row to the bucket of its key."""
         valid, last = np.isneginf(keys), self._count - 1
         places = np.where(valid, self._count, np.clip(np.where(valid, 0.0, keys) * self._count, 0, last).astype(int))
-        order = np.argsort(places, kind="stable")
+        order = grouped(places, self._count + 1)
         table = table.take(pa.array(order))
         ends = np.searchsorted(places[order], np.arange(self._count + 2))
         for number in np.flatnonzero(np.diff(ends)).tolist():
@@ -108,19 +111,51 @@ class _Buckets:
 
 def _rows_of(block: pa.Table, found: Survey, where: str) -> tuple[pa.Table, Array]:
     """Return the rows of a block that have a target, in the form that learners see, and the codes of their classes."""
-    rows = frame(block.select([*(column.name for column in found.used), found.target]), where)
-    rows = rows[rows[found.target].notna()].reset_index(drop=True)
-    codes, target = _coded(rows[found.target], found)
-    if not len(rows):
+    values = frame(block.select([found.target]), where)[found.target]
+    if not (present := values.notna().to_numpy()).all():
+        block, values = block.filter(pa.array(present)), values[present].reset_index(drop=True)
+    codes, target = _coded(values, found)
+    if not block.num_rows:
         return pa.table({TARGET: pa.array(target)}), codes
-    laid = laid_out(rows, found.used, found.form, where)
-    refuse_infinite(laid, found.used)
+    columns = {column.name: _column(block[column.name], column, where) for column in found.used}
     if found.form == "matrix":
-        flat = pa.array(laid.held.astype(found.dtype).reshape(-1))
-        table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(flat, len(found.used))})
+        matrix = _matrix(columns.values(), block.num_rows, found)
+        refuse_infinite(MatrixRows(matrix), found.used)
+        table = pa.table({MATRIX: pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), len(columns))})
     else:
-        table = alike(laid.held, found.used)
+        table = alike(pa.table({name: _missing_as_null(values) for name, values in columns.items()}), found.used)
+        refuse_infinite(FrameRows(table), found.used)
     return table.append_column(TARGET, pa.array(target)), codes
+
+
+def _column(values: pa.ChunkedArray, column: Column, where: str) -> pa.ChunkedArray | Array:
+    """Return a column converted to its kind, as `laid_out` does, but without pandas where its type fits already.
+
+    Numbers and dates are NumPy's, with NaN and NaT where they are missing.
+    """
+    types, kind = pa.types, values.type
+    if column.kind in TEXTS and (types.is_string(kind) or types.is_large_string(kind)):
+        return values
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    if number if column.kind in {"numeric", "boolean"} else column.kind == "date" and types.is_timestamp(kind):
+        return values.cast(pa.float32()).to_numpy() if types.is_boolean(kind) else values.to_numpy()
+    return laid_out(frame(pa.table({column.name: values}), where), [column], "frame", where).held[column.name]
+
+
+def _missing_as_null(values: pa.ChunkedArray | Array) -> pa.ChunkedArray | pa.Array:
+    if not isinstance(values, np.ndarray):
+        return values
+    return pa.array(values.astype(np.float64) if values.dtype.kind in "iu" else values, from_pandas=True)
+
+
+def _matrix(columns: Iterable[Any], rows: int, found: Survey) -> Array:
+    """Return columns as a matrix in row-major order, filled a few rows at a time, which is four times as fast."""
+    numbers = [each if isinstance(each, np.ndarray) else each.to_numpy() for each in columns]
+    made = np.empty((rows, len(numbers)), dtype=found.dtype)
+    for start in range(0, rows, ROWS_AT_A_TIME):
+        for place, values in enumerate(numbers):
+            made[start : start + ROWS_AT_A_TIME, place] = values[start : start + ROWS_AT_A_TIME]
+    return made
 
 
 def _coded(values: pd.Series[Any], found: Survey) -> tuple[Array, Array]:

@@ -96,7 +96,6 @@ def survey(blocks: Blocks, wanted: Wanted, memory: int, progress: Callable[[str,
             progress("survey", (before + share * (read - before)) / total)
         before = read
         progress("survey", read / total)
-        pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
     if not found.rows:
         raise InputError(f"{blocks.paths[0]} must hold rows, got none.")
     return found.result()
@@ -115,8 +114,9 @@ class _Found:
         self.candidates = {name: [] if self.kinds.get(name) in TEXTS else list(TYPES) for name in blocks.names}
         self.labels: Counter[Any] | None = Counter()
         self.label_type: pa.DataType = pa.null()
-        self.sample: pa.Table | None = None
-        self.keys = np.array([])
+        self.sample: list[pa.Table] = []
+        self.sample_bytes = 0
+        self.keys, self.limit = np.array([]), 1.0  # of the sample; only smaller ones join it
         self.most = SAMPLE
 
     def take(self, block: pa.Table) -> Iterator[float]:
@@ -159,21 +159,30 @@ class _Found:
     def _draw(self, block: pa.Table) -> None:
         """Keep the rows with the smallest random keys: a uniform sample, whatever the order of the file."""
         keys = self.rng.random(block.num_rows)
-        limit = self.keys[-1] if len(self.keys) == self.most else 1.0
-        chosen = np.flatnonzero(keys < limit)
-        if not len(chosen):
-            return
-        table = block.take(pa.array(chosen))
-        table = table if self.sample is None else pa.concat_tables([self.sample, table])
-        keys = np.concatenate([self.keys, keys[chosen]])
-        self.most = max(100, min(self.most, int(SAMPLE_SHARE * self.memory * table.num_rows / max(table.nbytes, 1))))
-        order = np.argsort(keys, kind="stable")[: self.most]
-        self.sample, self.keys = table.take(pa.array(order)).combine_chunks(), keys[order]
+        chosen = keys < self.limit
+        if chosen.any():
+            self.sample.append(block.filter(pa.array(chosen)))  # `take` would copy the whole block first
+            self.sample_bytes += self.sample[-1].nbytes
+            self.keys = np.concatenate([self.keys, keys[chosen]])
+        if len(self.keys) > 2 * self.most or self.sample_bytes > SAMPLE_SHARE * self.memory:
+            self._thin_out()
+
+    def _thin_out(self) -> pa.Table:
+        """Reduce what was drawn to the rows with the smallest keys, in their order, and return them."""
+        table = pa.concat_tables(self.sample)
+        most = int(SAMPLE_SHARE * self.memory * table.num_rows / max(table.nbytes, 1)) // 2
+        self.most = max(100, min(self.most, most))
+        order = np.argsort(self.keys, kind="stable")[: self.most]
+        self.keys = self.keys[order]
+        self.sample = [table.take(pa.array(order)).combine_chunks()]
+        self.sample_bytes = self.sample[0].nbytes
+        self.limit = self.keys[-1] if len(order) == self.most else 1.0
+        return self.sample[0]
 
     def result(self) -> Survey:
         types = {name: candidates[0] if candidates else pa.string() for name, candidates in self.candidates.items()}
         types = types if self.text else {}
-        sample: pa.Table = self.sample
+        sample = self._thin_out()
         if types:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
         rows = frame(sample, self.where)
