@@ -22,7 +22,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, ShuffleSplit, TimeSeriesSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -117,6 +117,31 @@ def test_the_table_of_allocations() -> None:
     best = table[(table["learner"] == "bayes") & (table["size"] == 105)]
     assert best["mean_test_score"].tolist() == [found.best_score_]
     assert best["metrics"].tolist()[0]["accuracy"] == found.best_score_
+
+
+def test_the_selected_classifier_is_adjusted_to_the_score() -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3000, 3))
+    y = (X[:, 0] + generator.normal(size=3000) > 2).astype(int)  # one in thirteen
+    learners = [("logistic", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=4))]
+    given: dict[str, Any] = {"scoring": "f1", "refit": False, "random_state": 0}
+    plain, adjusted = (DaubSearch(learners, adjust=adjust, **given).fit(X, y) for adjust in (False, True))
+    assert plain.adjustment_ is None
+    assert set(adjusted.adjustment_) == {"threshold"}
+    assert adjusted.best_score_ > plain.best_score_
+    probabilities = plain.best_estimator_.predict_proba(X)[:, 1]
+    assert np.array_equal(adjusted.predict(X), (probabilities >= adjusted.adjustment_["threshold"]).astype(int))
+    both = DaubSearch(learners, adjust=True, ensemble=True, scoring="neg_log_loss", random_state=0).fit(X, y)
+    assert both.adjustment_ is None or set(both.adjustment_) == {"temperature"}
+    with pytest.warns(UserWarning, match="Not adjusted to the score: the learner predicts no probabilities"):
+        DaubSearch([("ridge", RidgeClassifier())], adjust=True, random_state=0).fit(X, y)
+    for parameters, said in (
+        ({"cv": 3}, "`adjust` must go without `cv`"),
+        ({"scoring": "roc_auc"}, "`adjust` must go with a score of labels or probabilities, got roc_auc"),
+        ({"scoring": lambda *_: 1.0}, "`adjust` must go with a scorer by its name"),
+    ):
+        with pytest.raises(InputError, match=said):
+            DaubSearch(learners, adjust=True, **parameters).fit(X, y)
 
 
 def test_learners_are_combined_if_together_they_are_better() -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from pydaub.learners.weka.classifier import WekaClassifier
     from pydaub.records import (
+        Adjusted,
         Allocation,
         Asked,
         Combined,
@@ -73,6 +74,7 @@ __all__ = [
     "PAPER_SIZES",
     "STRATEGIES",
     "Account",
+    "Adjusted",
     "AllLearnersFailed",
     "Allocation",
     "Asked",

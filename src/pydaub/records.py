@@ -26,6 +26,7 @@ VALIDATION_ROWS: Final = 100_000  # at most: a score is then precise to a third 
 OPTIONAL: Final = ("fitting", "scoring", "scored")  # fields of a measurement that may be unknown
 METRICS: Final = ("full", "all", "none")  # whose metrics are recorded besides the score; the first is the default
 SCORE_ROWS: Final = ("few", "all")  # validation rows for learners that do not have all training rows
+ADJUSTMENTS: Final = ("threshold", "temperature")  # of a classifier to the score
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
 
 
@@ -387,8 +388,56 @@ class Combined:
         return self.score > self.alone
 
 
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """The selected classifier was adjusted to the score. That is used if `score` is higher than `plain`.
+
+    Parameters
+    ----------
+    method
+        "threshold" or "temperature".
+    value
+        Its value.
+    score, plain
+        The score with the adjustment and without it, on validation rows that did not choose the value.
+    clock
+        Seconds since the run began.
+    """
+
+    method: str
+    value: float
+    score: float
+    plain: float
+    clock: float
+
+    def __post_init__(self) -> None:
+        if self.method not in ADJUSTMENTS:
+            raise InputError(f"`method` must be one of {', '.join(ADJUSTMENTS)}, got {self.method!r}.")
+
+    @property
+    def used(self) -> bool:
+        """Whether the classifier is better with the adjustment."""
+        return self.score > self.plain
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The value by the name of the method."""
+        return {self.method: self.value}
+
+
 Event: TypeAlias = (
-    Started | Asked | Submitted | Evaluated | Drawn | Selected | Combined | Stopped | Resumed | Limited | Steered
+    Started
+    | Asked
+    | Submitted
+    | Evaluated
+    | Drawn
+    | Selected
+    | Combined
+    | Adjusted
+    | Stopped
+    | Resumed
+    | Limited
+    | Steered
 )
 
 
@@ -413,6 +462,9 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911  # one for e
             return {"kind": "drawn", "learner": learner, "point": dict(point), "words": words}
         case Combined(weights, score, alone, clock):
             return {"kind": "combined", "weights": dict(weights), "score": score, "alone": alone, "clock": float(clock)}
+        case Adjusted(method, value, score, plain, clock):
+            scores = {"score": score, "plain": plain}
+            return {"kind": "adjusted", "method": method, "value": value, **scores, "clock": float(clock)}
         case Stopped(reason, clock):
             return {"kind": "stopped", "reason": reason, "clock": float(clock)}
         case Resumed(clock):
@@ -428,7 +480,7 @@ def _finite_or_none(value: float | None) -> float | None:
     return None if value is None or math.isinf(value) else float(value)
 
 
-def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911  # one for each kind
+def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911, PLR0912  # one for each kind
     """Return the event that `to_json` wrote, or None for an unknown kind.
 
     Raises KeyError, TypeError or InputError where a known kind lacks a field.
@@ -453,6 +505,10 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911
         case "combined":
             weights = {Allocation(name, 1).learner: number(share, name) for name, share in fields["weights"].items()}
             return Combined(weights, *(number(fields[name], name) for name in ("score", "alone", "clock")))
+        case "adjusted":
+            return Adjusted(
+                fields["method"], *(number(fields[name], name) for name in ("value", "score", "plain", "clock"))
+            )
         case "stopped":
             return Stopped(str(fields["reason"]), number(fields["clock"], "clock"))
         case "resumed":

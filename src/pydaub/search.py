@@ -40,7 +40,7 @@ from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfol
 from pydaub.learners.own import kind
 from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Evaluated, Event, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
-from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
+from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.views.callbacks import Callbacks, CallbackSupportMixin, with_callbacks
 from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
@@ -141,6 +141,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         `best_estimator_` is the one that was scored.
     ensemble
         Whether learners that have all rows are combined, if together they are better than the best of them alone.
+    adjust
+        Whether the selected classifier is adjusted to `scoring` by its validation predictions, if that is better: the
+        threshold for a score of labels (two classes), the temperature of its probabilities for a score of these.
     reuse
         Whether a learner may start from what it learned on a smaller sample, where that makes no difference.
     n_jobs
@@ -178,6 +181,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     ensemble_
         The weights of the learners that were combined, by name; None if the selected learner is used alone. With an
         ensemble, `best_estimator_` is the ensemble, and `best_score_` its score on rows that did not choose it.
+    adjustment_
+        The "threshold" or the "temperature" that `best_estimator_` was adjusted to; None if it was not adjusted. With
+        an adjustment, `best_score_` is the score on rows that did not choose it.
     cv_results_
         Arrays with an entry for each allocation, named as in `GridSearchCV`. Ranks are among equal sizes only, and
         `std_test_score` is over the folds of `cv`.
@@ -234,6 +240,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     metrics: str = METRICS[0]
     refit: bool = True
     ensemble: bool = False
+    adjust: bool = False
     reuse: bool = True
     n_jobs: int | None = None
     time_limit: float | None = None
@@ -365,6 +372,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             seed=seed,
             reuse=bool(self.reuse),
             ensemble=self._combines(),
+            adjust=self._adjusts(),
             threads=where.threads,
             config={**get_config(), **self._config, "enable_metadata_routing": routed},
         )
@@ -377,6 +385,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             found = select(planned, where, time_limit=self.time_limit, watch=every, refit=bool(self.refit))
         if self.ensemble and found.account.combined is None:
             warnings.warn(NO_ENSEMBLE, stacklevel=3)
+        if self.adjust and found.account.adjusted is None:
+            warnings.warn(NOT_ADJUSTED, stacklevel=3)
         if found.note:
             warnings.warn(found.note, stacklevel=3)
         return found
@@ -401,6 +411,11 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if self.ensemble and not isinstance(self.scoring, str | None):
             raise InputError(f"`ensemble` must go with a scorer by its name, got {self.scoring!r}.")
         return bool(self.ensemble)
+
+    def _adjusts(self) -> bool:
+        if self.adjust and self.cv is not None:
+            raise InputError("`adjust` must go without `cv`: learners are adjusted by their validation predictions.")
+        return bool(self.adjust)
 
     def _where(self) -> Where:
         limits = Limits(self.learner_timeout, self.learner_memory)
@@ -451,6 +466,10 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.ensemble_ = dict(combined.weights) if combined and combined.used else None
         if combined and combined.used:
             self.best_learner_, self.best_score_, self.best_params_ = "ensemble", combined.score, dict(combined.weights)
+        adjusted = selection.account.adjusted
+        self.adjustment_ = adjusted.parameters if adjusted and adjusted.used else None
+        if adjusted and adjusted.used:
+            self.best_score_ = adjusted.score
         self.cv_results_ = self._results(result.steps, selection.learners)
         best = (result.selected, result.selected_size)
         asked = [(step.allocation.learner, step.allocation.size) for step in result.steps]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cli.commands import (
@@ -39,7 +41,7 @@ KEYS = {
     "state",
     "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
-    "model", "not_saved", "ensemble", "drawn",
+    "model", "not_saved", "ensemble", "adjustment", "drawn",
 }  # fmt: skip
 CLAIM = {
     "choice",
@@ -129,6 +131,28 @@ def test_an_ensemble_is_reported_saved_and_predicts(tmp_path: Path) -> None:
     assert predicted.code == 0, predicted.err
     assert len(predicted.out.splitlines()) == 601
     assert "`--ensemble` must go without `--cv`" in refused("run", data, "--target", "label", "--ensemble", "--cv", 3)
+
+
+def test_an_adjustment_is_reported_saved_and_predicts(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    rows = pd.DataFrame(generator.normal(size=(2000, 3)), columns=list("abc"))
+    rows["label"] = (rows.a + generator.normal(size=2000) > 2).astype(int)  # one in thirteen
+    data, folder = written(rows, tmp_path / "rare.csv"), tmp_path / "run"
+    done = call("run", data, "--target", "label", "--learners", "logistic,tree", "--scoring", "f1", "--adjust",
+                "--out", folder, "--json")  # fmt: skip
+    told = done.json["adjustment"]
+    assert told["used"]
+    assert told["score"] > told["without"]
+    adjusted = [event for event in journal(folder) if event["kind"] == "adjusted"]
+    assert [event["value"] for event in adjusted] == [told["threshold"]]
+    assert call("resume", folder, "--json", "--quiet").json["adjustment"] == told
+    assert [event for event in journal(folder) if event["kind"] == "adjusted"] == adjusted, "it is recorded once"
+    assert "Adjusted: with the threshold " in call("show", folder).out
+    predicted = pd.read_csv(io.StringIO(call("predict", folder, data, "--proba").out))
+    assert (predicted["prediction"] == (predicted.iloc[:, -1] >= told["threshold"])).all()
+    wrong = refused("run", data, "--target", "a", "--adjust")
+    assert "`adjust` must go with a classification, got a regression" in wrong
+    assert "`--adjust` must go without `--cv`" in refused("run", data, "--target", "label", "--adjust", "--cv", 3)
 
 
 def test_many_options_at_once(tmp_path: Path) -> None:

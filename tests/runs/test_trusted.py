@@ -27,6 +27,7 @@ from pydaub import Allocation
 from pydaub.data import prepare
 from pydaub.evaluation.evaluate import Task, evaluate
 from pydaub.learners import Learner, portfolio
+from pydaub.learners.adjusted import adjusted
 from pydaub.learners.ensemble import EnsembleClassifier, EnsembleRegressor
 from pydaub.learners.families import strong
 from pydaub.runs.saving import TRUSTED, pairs_in, trusted_pairs, zipped_schema
@@ -70,6 +71,8 @@ def _of(kind: Kind, form: str) -> Iterator[tuple[str, str]]:
         if fitted is not None:
             last = fitted
             yield from _in(fitted)
+    if kind == "classification":
+        yield from _in(adjusted(last, {"temperature": 2.0}))
     together = EnsembleClassifier if kind == "classification" else EnsembleRegressor
     yield from _in(together.of({"last": last}, {"last": 1.0}, data.schema.classes or None))
 

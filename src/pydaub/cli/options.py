@@ -134,6 +134,10 @@ class Asked:
     ensemble: Annotated[
         bool, typer.Option("--ensemble", help="Combine learners that have all rows, if that is better than the best.")
     ] = False
+    adjust: Annotated[
+        bool,
+        typer.Option("--adjust", help="Adjust threshold or probabilities of the selected classifier to the score."),
+    ] = False
     no_reuse: Annotated[bool, typer.Option("--no-reuse", help="Train on every sample from scratch.")] = False
     score_rows: Annotated[
         ScoreRows | None,

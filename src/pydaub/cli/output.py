@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydaub.algorithm.strategies import Strategy
-    from pydaub.records import Combined
+    from pydaub.records import Adjusted, Combined
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result, Step
 
@@ -62,6 +62,7 @@ def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
         "state": account.state,
         "drawn": dict(account.drawn),
         "ensemble": ensemble_as_json(account.combined),
+        "adjustment": adjustment_as_json(account.adjusted),
         "certificate": claim.to_json() if claim else None,
         "folder": str(folder),
         "model": saved.path and saved.path.name,
@@ -79,6 +80,13 @@ def ensemble_as_json(combined: Combined | None) -> dict[str, Any] | None:
         "best_member": combined.alone,
         "used": combined.used,
     }
+
+
+def adjustment_as_json(adjusted: Adjusted | None) -> dict[str, Any] | None:
+    """Return an adjustment as plain JSON values."""
+    if adjusted is None:
+        return None
+    return {**adjusted.parameters, "score": adjusted.score, "without": adjusted.plain, "used": adjusted.used}
 
 
 def _step_as_json(step: Step) -> dict[str, Any]:

@@ -18,7 +18,7 @@ DEMO_ROWS: Final = 24_000  # about a minute on two cores
 # Options of `pydaub run` that do not matter for a comparison.
 WITHOUT: Final = {
     *("strategy", "fraction", "group", "time", "drop", "kinds", "task", "encoding", "refit", "no_reuse"),
-    *("ensemble", "score_rows", "metrics", "time_limit", "engine", "address", "dashboard"),
+    *("ensemble", "adjust", "score_rows", "metrics", "time_limit", "engine", "address", "dashboard"),
 }
 
 

@@ -22,7 +22,7 @@ from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
 from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_scoring, default_scoring, plan
-from pydaub.runs.selection import NO_ENSEMBLE, Selection, select
+from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
 if TYPE_CHECKING:
@@ -172,6 +172,8 @@ def _begin(request: Request, options: Options) -> None:
         raise InputError(f"`--cv` must be at least 2 folds, got {request.cv}.")
     if request.cv is not None and request.ensemble:
         raise InputError("`--ensemble` must go without `--cv`: learners are combined by their validation predictions.")
+    if request.cv is not None and request.adjust:
+        raise InputError("`--adjust` must go without `--cv`: learners are adjusted by their validation predictions.")
     if request.cv is not None and request.time is not None:
         raise InputError("`--cv` must go without `--time`: folds would mix the times. Choose one of the two.")
     if request.cv is not None and request.validation is not None:
@@ -192,6 +194,7 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
         seed=request.seed,
         reuse=request.reuse,
         ensemble=request.ensemble,
+        adjust=request.adjust,
         threads=options.where(Path()).threads,
     )
     sizes = Sizes(request.first_size, request.ratio, request.sizes)
@@ -237,6 +240,8 @@ def _where_it_is(folder: RunFolder, selection: Selection) -> list[str]:
         again = f"`pydaub predict {folder.path} NEW.csv{trust}` predicts with it; {again}"
     if folder.request.ensemble and combined is None:
         lines.append(NO_ENSEMBLE)
+    if folder.request.adjust and selection.account.adjusted is None:
+        lines.append(NOT_ADJUSTED)
     if selection.note:
         lines.append(selection.note)
     if selection.result.stopped:

@@ -51,7 +51,7 @@ def combine(task: Task, fitted: Mapping[str, Any]) -> Combination | None:
     if len(found) < 2:  # noqa: PLR2004  # to combine
         return None
     members, truth = np.stack(list(found.values())), np.asarray(sample.y)
-    score = _scorer(task, truth, classes)
+    score = scorer_of(task.scoring, truth, classes)
     everything = np.arange(len(truth))
     weights = chosen(members, everything, score)
     together, alone = np.empty_like(members[0]), np.empty_like(members[0])
@@ -89,9 +89,9 @@ def _predicted(learner: Any, X: Any, classes: Array | None) -> Array | None:
         return None
 
 
-def _scorer(task: Task, truth: Array, classes: Array | None) -> Callable[[Array, Array], float]:
-    """Return a function that scores predictions on some rows."""
-    name = task.scoring or ("r2" if classes is None else "accuracy")
+def scorer_of(scoring: Any, truth: Array, classes: Array | None) -> Callable[[Array, Array], float]:
+    """Return a function that scores predictions (of classes: probabilities) on some rows, given by their numbers."""
+    name = scoring or ("r2" if classes is None else "accuracy")
     if name == "accuracy" and classes is not None:
         codes = np.searchsorted(classes, truth)
         return lambda predicted, rows: float(np.mean(np.argmax(predicted[rows], axis=1) == codes[rows]))

@@ -58,9 +58,9 @@ class Task:
     all, and on at most as many of their sample; "all" means all; None leaves it to the strategy. `train_scores` says
     whether the score on the sample is needed. `metrics` says who gets further metrics: "all" learners, those with the
     "full" data, or "none". With `reuse`, a learner may start from what it learned on a smaller sample. With `ensemble`,
-    the best learners that have all rows are kept, so that they can be combined. `config` is scikit-learn's global
-    configuration, which worker processes would not have otherwise; it says whether sample weights go to whoever
-    requests them (metadata routing), or to `fit` directly.
+    the best learners that have all rows are kept, so that they can be combined. With `adjust`, the selected classifier
+    is adjusted to the score. `config` is scikit-learn's global configuration, which worker processes would not have
+    otherwise; it says whether sample weights go to whoever requests them (metadata routing), or to `fit` directly.
     """
 
     data: Prepared
@@ -73,6 +73,7 @@ class Task:
     seed: int = 0
     reuse: bool = True
     ensemble: bool = False
+    adjust: bool = False
     threads: int = 1
     config: Mapping[str, Any] = field(default_factory=get_config)
 

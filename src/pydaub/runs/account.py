@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.algorithm.strategies import Steerable, strategy_of
 from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch
 from pydaub.records import (
+    Adjusted,
     Allocation,
     Asked,
     Combined,
@@ -110,6 +111,7 @@ class Account:
         self.decisions: list[Decision] = []
         self.selected: str | None = None
         self.combined: Combined | None = None
+        self.adjusted: Adjusted | None = None
         self.drawn: dict[str, str] = {}  # the parameters of configurations that joined, in words
         self.stopped: str | None = None
         self.paused = False
@@ -212,6 +214,11 @@ class Account:
                 self.combined = event
                 used = "are combined" if event.used else "would not be better together than the best of them alone"
                 self._log(f"{', '.join(weights)} {used}.")
+            case Adjusted(method, value, _, _, clock):
+                self._tick(clock)
+                self.adjusted = event
+                used = f"is {value:.3g}" if event.used else "stays as it is: no other is better"
+                self._log(f"The {method} {used}.")
             case Stopped(reason, clock):
                 self._tick(clock)
                 self.stopped = reason
@@ -224,7 +231,7 @@ class Account:
             case Resumed(clock):
                 self._tick(clock)
                 self.until = None
-                self.stopped = None
+                self.stopped = self.adjusted = None  # another learner may be selected
                 self._pause(paused=False)
                 self.running.clear()
                 self._log("The run was resumed.")

@@ -80,6 +80,7 @@ class Request:
     refit: bool = False
     reuse: bool = True
     ensemble: bool = False
+    adjust: bool = False
     score_rows: str | None = None
     metrics: str = METRICS[0]
     weka_jar: str | None = None

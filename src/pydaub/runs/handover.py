@@ -1,4 +1,4 @@
-"""What follows a run: an ensemble, and the learners that are handed over, fitted once more if that is wanted."""
+"""What follows a run: an ensemble, an adjustment, and the learners that are handed over, if wanted fitted once more."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydaub.errors import TIME_LIMIT, FitFailed
+from pydaub.evaluation.adjusting import Adjustment
+from pydaub.learners.adjusted import adjusted
 from pydaub.learners.ensemble import assembled
 from pydaub.records import Allocation, Failure, Measurement
 from pydaub.runs.saving import Saved, not_saved, saved_in
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account
 
 SAVE: Final = "pydaub.runs.saving:save_members"
+ADJUST: Final = "pydaub.evaluation.adjusting:adjust"
 START: Final = 5.0  # seconds until processes for it have started
 USUAL_MEMBERS: Final = 5  # learners in an ensemble
 MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
@@ -61,11 +64,11 @@ class HandOver:
     def seconds(self, account: Account) -> float:
         """Return how long this will probably take, if the run ended now; 0 if the limit leaves no time for it."""
         members = self._members(account)
-        if not members or not (self._refit or self._task.ensemble):
+        if not members or not (self._refit or self._task.ensemble or self._task.adjust):
             return 0.0
         best = sorted(members, key=lambda each: -members[each].valid_score)[: self._task.kept]
         found = START
-        if self._task.ensemble:
+        if self._task.ensemble or self._task.adjust:
             found += sum(members[each].scoring or 0.0 for each in best)
         if self._refit:
             found += self._fitting([members[each] for each in best[: USUAL_MEMBERS if self._task.ensemble else 1]])
@@ -78,6 +81,22 @@ class HandOver:
         """Return the ensemble of the learners that have all rows."""
         scores = {each: outcome.valid_score for each, outcome in self._members(account).items()}
         return self._engine.combine(scores) if self._task.ensemble and len(scores) > 1 else None
+
+    def adjust(self, account: Account) -> Adjustment | None:
+        """Return how what is handed over is adjusted to the score; None if that is not wanted, or not possible."""
+        weights, scores = self._chosen(account)
+        if not self._task.adjust or not scores:
+            return None
+        found = {each: self._engine.fitted(each, score) for each, score in scores.items()}
+        if missing := [each for each, fitted in found.items() if fitted is None]:
+            found |= self._engine.fit(missing, with_validation=False)
+        if any(isinstance(fitted, FitFailed) for fitted in found.values()):
+            return None
+        references = {each.learner: reference for each, reference in found.items()}
+        fields = self._engine.handle(
+            ADJUST, references, weights=None if weights is None else dict(weights), scoring=self._task.scoring
+        )
+        return None if isinstance(fields, Failure) or not fields else Adjustment(**fields)
 
     def hand_over(self, account: Account, save_to: Path | None = None) -> Handed:
         """Return the selected learner, or the ensemble; with `save_to`, save it in a folder instead.
@@ -92,27 +111,33 @@ class HandOver:
             return Handed(saved=not_saved(save_to, str(error)))
 
     def _handed_over(self, account: Account, save_to: Path | None) -> Handed:
-        result, combined, members = account.result, account.combined, self._members(account)
-        if result.selected is None or result.selected_size is None or result.valid_score is None:
+        weights, scores = self._chosen(account)
+        if not scores:
             return Handed()
-        if self._task.ensemble and combined is not None and combined.used:
-            names = {each.learner: each for each in members}
-            weights: Mapping[str, float] | None = combined.weights
-            scores = {names[name]: members[names[name]].valid_score for name in combined.weights}
-        else:
-            weights, scores = None, {Allocation(result.selected, result.selected_size): result.valid_score}
         found, refitted, note = self._fitted(account, scores)
         references = {each.learner: reference for each, reference in found.items()}
+        used = self._task.adjust and account.adjusted is not None and account.adjusted.used
+        adjustment = account.adjusted.parameters if used and account.adjusted else None
         if save_to is not None:
-            return Handed(None, refitted, note, self._saved(references, weights, save_to))
+            arguments = {"weights": None if weights is None else dict(weights), "adjustment": adjustment}
+            return Handed(None, refitted, note, self._saved(references, arguments, save_to))
         loaded = self._engine.loaded(references)
-        return Handed(assembled(loaded, weights, self._task.data.schema), refitted, note)
+        return Handed(adjusted(assembled(loaded, weights, self._task.data.schema), adjustment), refitted, note)
 
-    def _saved(self, references: Mapping[str, Any], weights: Mapping[str, float] | None, folder: Path) -> Saved:
+    def _chosen(self, account: Account) -> tuple[Mapping[str, float] | None, dict[Allocation, float]]:
+        """Return the weights of the ensemble, if one is used, and the scores of the learners that are handed over."""
+        result, combined, members = account.result, account.combined, self._members(account)
+        if result.selected is None or result.selected_size is None or result.valid_score is None:
+            return None, {}
+        if self._task.ensemble and combined is not None and combined.used:
+            names = {each.learner: each for each in members}
+            return combined.weights, {names[name]: members[names[name]].valid_score for name in combined.weights}
+        return None, {Allocation(result.selected, result.selected_size): result.valid_score}
+
+    def _saved(self, references: Mapping[str, Any], arguments: Mapping[str, Any], folder: Path) -> Saved:
         """Save learners; if even trying to save them as data does harm, as a pickle."""
-        arguments = {"weights": None if weights is None else dict(weights), "folder_out": str(folder)}
         for safely in (True, False):
-            failure = self._engine.handle(SAVE, references, **arguments, safely=safely)
+            failure = self._engine.handle(SAVE, references, **arguments, folder_out=str(folder), safely=safely)
             if not isinstance(failure, Failure):
                 return saved_in(folder)
         return not_saved(folder, f"{failure.kind}: {failure.message}")

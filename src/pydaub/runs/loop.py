@@ -22,6 +22,7 @@ from pydaub.errors import (
     RefusedAllocation,
 )
 from pydaub.records import (
+    Adjusted,
     Allocation,
     Combined,
     Drawn,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pydaub.engines import Engine
+    from pydaub.evaluation.adjusting import Adjustment
     from pydaub.evaluation.combining import Combination
     from pydaub.runs.drawing import Drawing
     from pydaub.runs.result import Result
@@ -212,6 +214,12 @@ class Loop:
     def combined(self, combination: Combination) -> None:
         """Record an ensemble, unless it is known already."""
         known, found = self._account.combined, Combined(*combination, self._clock)
+        if known is None or replace(known, clock=found.clock) != found:
+            self._record(found)
+
+    def adjusted(self, adjustment: Adjustment) -> None:
+        """Record how the selected classifier is adjusted, unless it is known already."""
+        known, found = self._account.adjusted, Adjusted(*adjustment, self._clock)
         if known is None or replace(known, clock=found.clock) != found:
             self._record(found)
 

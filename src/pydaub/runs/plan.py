@@ -22,6 +22,7 @@ from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Sche
 from pydaub.algorithm.strategies import Strategy, make_strategy
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
+from pydaub.evaluation.adjusting import method_for
 from pydaub.evaluation.evaluate import check_scoring_fits, parameters_of
 from pydaub.learners.costs import growths_of, with_costs
 from pydaub.learners.spaces import Space
@@ -152,6 +153,8 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     check_scoring(task.scoring)
     if isinstance(task.scoring, str):
         check_scoring_fits(task.data, task.scoring)
+    if task.adjust:
+        method_for(task.scoring, task.data.schema)
     schedule, note = (sizes or Sizes()).schedule(task.data.full_size)
     schema, estimators = task.data.schema, {name: learner.estimator for name, learner in task.learners.items()}
     task, spaces = _with_first_draws(task)

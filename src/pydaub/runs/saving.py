@@ -45,14 +45,22 @@ class Saved:
     reason: str | None = None
 
 
-def save_members(
-    members: Mapping[str, Any], data: Prepared, *, weights: Mapping[str, float] | None, folder_out: str, safely: bool
+def save_members(  # noqa: PLR0913  # what is saved, and how
+    members: Mapping[str, Any],
+    data: Prepared,
+    *,
+    weights: Mapping[str, float] | None,
+    adjustment: Mapping[str, float] | None,
+    folder_out: str,
+    safely: bool,
 ) -> None:
     """Save a fitted learner, or the ensemble of several; see `save`. This runs in a process of its own."""
-    from pydaub.learners.ensemble import assembled  # noqa: PLC0415  # imports scikit-learn
+    from pydaub.learners.adjusted import adjusted  # noqa: PLC0415  # imports scikit-learn
+    from pydaub.learners.ensemble import assembled  # noqa: PLC0415  # as above
 
     rows = data.train(min(SAMPLE_ROWS, data.full_size)).X
-    save(assembled(members, weights, data.schema), Path(folder_out), rows, safely=safely)
+    fitted = adjusted(assembled(members, weights, data.schema), adjustment)
+    save(fitted, Path(folder_out), rows, safely=safely)
 
 
 def save(fitted: Any, folder: Path, rows: Any = None, *, safely: bool = True) -> Saved:

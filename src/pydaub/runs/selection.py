@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from pydaub.runs.saving import Saved
 
 
+NOT_ADJUSTED: Final = (
+    "Not adjusted to the score: the learner predicts no probabilities, or could not be used to predict."
+)
 NO_ENSEMBLE: Final = "No ensemble: fewer than two learners have all rows, or their predictions could not be combined."
 
 
@@ -123,6 +126,8 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         if hand_over:
             if combination := after.combine(account):
                 loop.combined(combination)
+            if adjustment := after.adjust(account):
+                loop.adjusted(adjustment)
             handed = after.hand_over(account, save_to)
     return Selection(account, {**task.learners, **added}, *handed)
 

@@ -102,6 +102,7 @@ def summary(account: Account, place: str | None = None, table: Table | None = No
     return [
         _selected(account, result),
         *ensemble(account),
+        *adjustment(account),
         *_metrics(account, result),
         f"{spent}; {took}{earlier}.",
         *everything,
@@ -137,6 +138,23 @@ def ensemble(account: Account) -> list[str]:
     if combined.used:
         return [f"Ensemble of {members}: {account.scores.name} {score} {where}; the best member alone has {alone}."]
     return [f"No ensemble: {members} together have {account.scores.name} {score} {where}, the best alone has {alone}."]
+
+
+def adjustment(account: Account) -> list[str]:
+    """Return what an adjustment to the score brings, if the run was asked for one."""
+    adjusted = account.adjusted
+    if adjusted is None:
+        return []
+    name, method, usual = (
+        account.scores.name,
+        adjusted.method,
+        {"threshold": "0.5", "temperature": "1"}[adjusted.method],
+    )
+    score = f"{name} {score_text(adjusted.score)} on validation rows that had no part in the choice"
+    plain = score_text(adjusted.plain)
+    if adjusted.used:
+        return [f"Adjusted: with the {method} {adjusted.value:.3g}, {score}; with the usual one, {usual}, {plain}."]
+    return [f"Not adjusted: with another {method}, {score}; with the usual one, {usual}, {plain}."]
 
 
 def _metrics(account: Account, result: Result) -> list[str]:
