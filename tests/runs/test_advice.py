@@ -29,9 +29,8 @@ def run_of(parts: dict[str, tuple[float, ...]], scores: Scores = ACCURACY, *, ke
 def drawn(right: float, differ: float) -> dict[str, tuple[float, ...]]:
     """Return two learners' scores in blocks: rows on which they differ are right for one of them, at random."""
     rng = np.random.default_rng(0)
-    first = rng.random(ROWS) < right
-    second = np.where(rng.random(ROWS) < differ, ~first, first)
-    pair = {"first": first, "second": second}
+    both, coin, apart = (rng.random(ROWS) < share for share in (right, 0.5, differ))
+    pair = {"first": np.where(apart, coin, both), "second": np.where(apart, ~coin, both)}
     return {name: tuple(each.reshape(BLOCKS, -1).mean(axis=1).tolist()) for name, each in pair.items()}
 
 
@@ -58,6 +57,15 @@ def test_what_is_detectable_shrinks_with_delta_alone() -> None:
     assert wide.prospect.rows == FULL + ROWS - wide.needed
     assert wide.prospect.low <= wide.prospect.score <= wide.prospect.high
     assert f"For 0.0200, {wide.needed:,} rows are enough (--validation-fraction {wide.fraction:.2g})." in wide.sentences
+
+
+def test_learners_that_are_far_behind_need_few_rows_although_their_errors_are_others() -> None:
+    """A dummy disagrees with the best learner on half of the rows; that must not call for more validation rows."""
+    close, bad = drawn(0.8, 0.05), drawn(0.5, 0.0)["first"]
+    without, with_bad = (advise(run_of(parts), 0.01) for parts in (close, {**close, "bad": bad}))
+    assert with_bad.needed == without.needed
+    assert (with_bad.compared, with_bad.detectable) == (1, without.detectable)
+    assert "the closest other learner" in with_bad.sentences[0]
 
 
 def test_a_run_with_one_finalist_has_the_noise_of_its_score() -> None:

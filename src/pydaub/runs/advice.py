@@ -31,13 +31,14 @@ class Advice:
     selected
         The learner that the run selected.
     compared
-        How many learners with all training rows it was compared with; 0 if the noise was estimated from its score.
+        How many others with all training rows are too close to be told from it, at least 1: the closest; 0 if there is
+        no other, and the noise was estimated from its score.
     delta
         The difference of scores that should be told from chance.
     train_rows, valid_rows
         How the run divided its rows.
     detectable
-        The smallest difference that its validation rows tell from chance in 8 of 10 cases.
+        The smallest difference from these that its validation rows tell from chance in 8 of 10 cases.
     needed
         Validation rows that do so for delta, at least 1,000.
     prospect
@@ -63,7 +64,7 @@ class Advice:
     def sentences(self) -> list[str]:
         """The advice in words."""
         delta = score_text(self.delta)
-        others = f"any of the {self.compared} others with all rows" if self.compared > 1 else "the other with all rows"
+        others = f"any of the {self.compared} closest others" if self.compared > 1 else "the closest other learner"
         others = others if self.compared else "another learner, if they share half of their errors,"
         seen = (
             f"With {self.valid_rows:,} validation rows, a difference of {score_text(self.detectable)} between"
@@ -88,8 +89,9 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     """Return the advice that a run gives.
 
     The noise of a difference is measured by pairs: the selected learner and each other one with all rows were scored on
-    the same blocks of validation rows. Where there is no other one, the noise of an accuracy stands for it, which is
-    right for two learners that share half of their errors.
+    the same blocks of validation rows. Only those count that come close: a learner that is far behind makes other
+    errors, so its difference is noisier, but so large that few rows show it. Where there is no other one, the noise of
+    an accuracy stands for it, which is right for two learners that share half of their errors.
 
     Parameters
     ----------
@@ -110,8 +112,13 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     if scores.cross_validated or not scores.rows:
         raise InputError("Advice must be about validation rows, and this run has none: it cross-validated.")
     own = full[leader]
-    others = [each.parts for name, each in full.items() if name != leader and len(each.parts) == len(own.parts) > 0]
-    error = max((_error(own.parts, parts) for parts in others), default=scores.standard_error(account.full_size, own))
+    pairs = [
+        (own.valid_score - each.valid_score, _error(own.parts, each.parts))
+        for name, each in full.items()
+        if name != leader and len(each.parts) == len(own.parts) > 0
+    ]
+    close = [error for gap, error in pairs if gap < SURENESS * error] or [error for _, error in sorted(pairs)[:1]]
+    error = max(close, default=scores.standard_error(account.full_size, own))
     if error is None:
         raise InputError(f"Advice needs the noise of the scores, which is not known for {scores.name} in this run.")
     if delta is None:
@@ -124,7 +131,7 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     rows = account.full_size + scores.rows - needed
     times = rows / account.full_size
     later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores.top) if times > 1 else None
-    return Advice(leader, len(others), delta, account.full_size, scores.rows, SURENESS * error, needed, later)
+    return Advice(leader, len(close), delta, account.full_size, scores.rows, SURENESS * error, needed, later)
 
 
 def _error(first: Sequence[float], second: Sequence[float]) -> float:
