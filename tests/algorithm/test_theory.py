@@ -391,7 +391,10 @@ def test_dropping_in_rounds_is_not_optimal_in_allocation() -> None:
 
 @given(worlds(), st.data())
 def test_theorem_2_for_noisy_scores(world: World, data: st.DataObject) -> None:
-    """Whatever noise there is within the intervals: bounds are valid, and suboptimal learners are suspended."""
+    """Whatever noise there is within the intervals: bounds are valid, and suboptimal learners are suspended.
+
+    If all of them are suspended before N, none is selected.
+    """
     N, f, sizes = world.N, world.problem.f, world.schedule.sizes
     rows = 10 ** data.draw(st.integers(4, 10))
     bound = ConfidenceBound(rows, looks=len(f) * len(sizes), train_cap=False)
@@ -412,6 +415,12 @@ def test_theorem_2_for_noisy_scores(world: World, data: st.DataObject) -> None:
                 for pair in pairwise(S[j][:-1])
                 if len(S[j]) > 3 or pair[1] > sizes[2]
             )
+    suboptimal = [j for j in f if world.problem.is_suboptimal(j)]
+    if all(
+        any(theory.noisy_suspension(f[j], pair, world.problem, radius) for pair in pairwise(sizes[:-1]))
+        for j in suboptimal
+    ):
+        assert strategy.winner not in suboptimal
 
 
 def test_noisy_scores_on_many_rows_suspend_a_suboptimal_learner() -> None:
