@@ -7,10 +7,13 @@ Data sets are those of experiments/datasets.py. All learners are measured on one
 budget that runs out leaves out the most expensive part, and the script reports what is missing. A learner that fails
 gets no larger size: the table records the same failure, with the same time, at all larger sizes.
 
-The result is a table that `pydaub replay` reads, so strategies can be compared on it without training. A table up to a
-larger size takes over the outcomes of a table up to a smaller one. Each table has a .json file with the data, settings,
-machine and versions, and a .run folder with its journal until it is complete: after a kill, or when the budget ran out,
-the same command continues.
+The result is a table that `pydaub replay` reads, so strategies can be compared on it without training. Times and the
+time limit are in CPU seconds, so other work on the machine hardly changes them. Each table has a .json file with the
+data, settings, machine and versions, and the learners that are missing at each size.
+
+After a kill, or when the budget ran out, the same command continues: from the journal in the table's .run folder, and
+from tables with the same circumstances, complete or not. A larger --full-size or --timeout takes over what was measured
+with a smaller one. A complete table is replaced only by a complete one.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import platform
 import re
 import shutil
@@ -29,6 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from cpu import cpu_engine
 from datasets import HERE, data_set, source
 from replays import MEASURED
 
@@ -36,11 +41,9 @@ from pydaub import PAPER_SIZES, Account, Allocation, Failure, Journal, Measureme
 from pydaub.algorithm.strategies.rounds import Rounds
 from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
-from pydaub.engines.processes import ProcessEngine
 from pydaub.engines.recorded import COLUMNS, FAILURE_COLUMN, Table
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured, PydaubError
 from pydaub.evaluation.evaluate import Task
-from pydaub.isolation.nursery import Limits
 from pydaub.learners import portfolio
 from pydaub.records import Evaluated, Event
 from pydaub.runs.journal import read
@@ -49,7 +52,7 @@ from pydaub.runs.plan import Plan, versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ALIKE: Final = ("source", "train_rows", "timeout", "memory_gb", "versions")  # must be equal to join two tables
+ALIKE: Final = ("source", "train_rows", "memory_gb", "clock", "versions")  # must be equal to join two tables
 NOT_TRIED: Final = "not tried:"
 PARITY_ROWS: Final = 21_500  # for training, and the same number for validation
 
@@ -89,21 +92,20 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
         raise InputError(f"{wanted.data} must be measured up to at least {PAPER_SIZES[2]} rows, got {most}.")
     slug = re.sub(r"\W+", "_", wanted.learners)
     path = folder / f"{wanted.data}-{slug}-{sizes[-1]}-{wanted.seed}.csv"
-    about_path, working = path.with_suffix(".json"), path.with_suffix(".run")
+    working = path.with_suffix(".run")
     about = circumstances(wanted, data, jobs)
-    whole = [table for table in _whole(folder, wanted, slug) if _alike(table, about)]
-    if whole and _size(whole[-1]) >= sizes[-1]:
-        return whole[-1]
+    before = [table for table in _tables(folder, wanted, slug) if _alike(table, about)]
+    if whole := [table for table in before if table.enough(sizes[-1], about["timeout"])]:
+        return whole[-1].path
     learners = portfolio(wanted.learners, data.schema)
     strategy = Everything(tuple(learners), Schedule(sizes))
     task = Task(data, learners, scoring="accuracy", metrics="none", seed=wanted.seed, reuse=False)
     working.mkdir(parents=True, exist_ok=True)
-    limits = Limits(seconds(wanted.timeout, "--timeout"), int(wanted.memory_gb * 1e9))
     progress = Progress(path.stem, len(learners) * len(sizes))
-    outcomes = {allocation: outcome for table in whole for allocation, outcome in _tried(table)}
-    settings = {**Plan(task, strategy).settings, **{name: about[name] for name in ALIKE}}
+    outcomes = {allocation: outcome for table in before for allocation, outcome in table.tried(about["timeout"])}
+    settings = {**Plan(task, strategy).settings, **{name: about[name] for name in (*ALIKE, "timeout")}}
     with Journal(working / "journal.jsonl", settings) as journal:
-        engine = ProcessEngine(task, jobs, working, limits)
+        engine = cpu_engine(task, jobs, working, about["timeout"], int(wanted.memory_gb * 1e9))
         try:
             run(strategy, engine, journal, known=outcomes, time_limit=budget, watch=progress.take)
         except (AllLearnersFailed, NothingMeasured) as error:
@@ -112,19 +114,23 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     outcomes |= {event.allocation: event.outcome for event in events if isinstance(event, Evaluated)}
     if not outcomes:
         raise InputError(f"{path.stem} must have time for at least one training, got none. Increase --budget.")
-    left_out = write_table(path, tuple(learners), sizes, outcomes)
-    about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out}
-    about_path.write_text(json.dumps(about, indent=1) + "\n")
+    missing = missing_of(tuple(learners), sizes, outcomes)
+    left_out = sum(map(len, missing.values()))
     if left_out:
-        print(
-            f"{path.stem}: {left_out} of {len(learners) * len(sizes)} left out, because the budget ran out.",
-            file=sys.stderr,
-        )
-    else:
+        total = len(learners) * len(sizes)
+        print(f"{path.stem}: {left_out} of {total} left out, because the budget ran out.", file=sys.stderr)
+        if any(table.path == path and table.whole for table in _tables(folder, wanted, slug)):
+            print(f"{path.stem}: the table stays as it is until all are measured.", file=sys.stderr)
+            return path
+    write_table(path, tuple(learners), sizes, outcomes)
+    about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out, "missing": missing}
+    path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
+    if not left_out:
         shutil.rmtree(working)
-        for table in whole:
-            table.unlink()
-            table.with_suffix(".json").unlink()
+        for table in before:
+            if table.path != path:
+                table.path.unlink()
+                table.path.with_suffix(".json").unlink()
     return path
 
 
@@ -134,40 +140,69 @@ class Everything(Rounds):
     jumps = False
 
 
-def _whole(folder: Path, wanted: Wanted, slug: str) -> list[Path]:
-    """Return the complete tables of these learners, data and seed, the longest last."""
-    found = []
-    for table in folder.glob(f"{wanted.data}-{slug}-*-{wanted.seed}.csv"):
-        about = table.with_suffix(".json")
-        if about.exists() and not json.loads(about.read_text())["left_out"]:
-            found.append(table)
-    return sorted(found, key=_size)
+@dataclass(frozen=True)
+class Before:
+    """A table that was measured before."""
+
+    path: Path
+    about: Mapping[str, Any]
+
+    @property
+    def whole(self) -> bool:
+        """Whether no outcome is missing."""
+        return not self.about["left_out"]
+
+    def enough(self, size: int, timeout: float | None) -> bool:
+        """Return whether nothing up to this size, and with this time limit, is left to measure."""
+        return self.whole and self.about["sizes"][-1] >= size and self.about["timeout"] == timeout
+
+    def tried(self, timeout: float | None) -> list[tuple[Allocation, Outcome]]:
+        """Return the outcomes that hold with this time limit too, without the failures copied to larger sizes."""
+        limit, longest = self.about["timeout"] or math.inf, timeout or math.inf
+        return [
+            (allocation, outcome)
+            for allocation, outcome in Table.read(self.path).outcomes.items()
+            if not (isinstance(outcome, Failure) and outcome.message.startswith(NOT_TRIED))
+            and not (isinstance(outcome, Failure) and outcome.kind == "timeout" and limit < longest)
+            and outcome.seconds <= longest
+        ]
 
 
-def _size(table: Path) -> int:
-    return int(table.stem.rsplit("-", 2)[1])
-
-
-def _alike(table: Path, about: Mapping[str, Any]) -> bool:
-    """Return whether a table was measured with the same data, limits and versions."""
-    other = json.loads(table.with_suffix(".json").read_text())
-    return all(other[key] == about[key] for key in ALIKE)
-
-
-def _tried(table: Path) -> list[tuple[Allocation, Outcome]]:
-    """Return the outcomes that were measured, without the failures copied to larger sizes."""
-    return [
-        (allocation, outcome)
-        for allocation, outcome in Table.read(table).outcomes.items()
-        if not (isinstance(outcome, Failure) and outcome.message.startswith(NOT_TRIED))
+def _tables(folder: Path, wanted: Wanted, slug: str) -> list[Before]:
+    """Return the tables of these learners, data and seed, the one with the most rows last."""
+    paths = folder.glob(f"{wanted.data}-{slug}-*-{wanted.seed}.csv")
+    found = [
+        Before(path, json.loads(path.with_suffix(".json").read_text()))
+        for path in paths
+        if path.with_suffix(".json").exists()
     ]
+    return sorted(found, key=lambda table: table.about["sizes"][-1])
+
+
+def _alike(table: Before, about: Mapping[str, Any]) -> bool:
+    """Return whether a table was measured with the same data, memory, clock and versions."""
+    return all(table.about.get(key) == about[key] for key in ALIKE)
+
+
+def missing_of(
+    learners: tuple[str, ...], sizes: tuple[int, ...], outcomes: Mapping[Allocation, Outcome]
+) -> dict[int, list[str]]:
+    """Return the learners that are missing at each size. Those that failed with fewer rows are not."""
+    missing: dict[int, list[str]] = {}
+    for learner in learners:
+        for size in sizes:
+            outcome = outcomes.get(Allocation(learner, size))
+            if isinstance(outcome, Failure):
+                break
+            if outcome is None:
+                missing.setdefault(size, []).append(learner)
+    return dict(sorted(missing.items()))
 
 
 def write_table(
     path: Path, learners: tuple[str, ...], sizes: tuple[int, ...], outcomes: Mapping[Allocation, Outcome]
-) -> int:
-    """Write the outcomes, copy failures to all larger sizes, and return the number of missing outcomes."""
-    missing = 0
+) -> None:
+    """Write the outcomes, and copy failures to all larger sizes."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*COLUMNS, FAILURE_COLUMN])
@@ -181,9 +216,6 @@ def write_table(
                 elif isinstance(outcome, Failure):
                     writer.writerow([learner, size, "", "", f"{outcome.seconds:.3f}", _text(outcome)])
                     failed = failed or Failure(outcome.kind, f"{NOT_TRIED} failed with {size} rows", outcome.seconds)
-                else:
-                    missing += 1
-    return missing
 
 
 def _text(failure: Failure) -> str:
@@ -224,6 +256,7 @@ def circumstances(wanted: Wanted, data: Prepared, jobs: int) -> dict[str, Any]:
         "seed": wanted.seed,
         "timeout": seconds(wanted.timeout, "--timeout"),
         "memory_gb": wanted.memory_gb,
+        "clock": "cpu",
         "jobs": jobs,
         "machine": machine(),
         "versions": versions(),
@@ -270,7 +303,7 @@ def main() -> None:
     parser.add_argument("--learners", default="sklearn", help="portfolio or names (default: sklearn)")
     parser.add_argument("--seeds", type=int, default=1, help="number of seeds, from 0 on (default: 1)")
     parser.add_argument("--full-size", type=int, help="largest size (default: the largest for which there are rows)")
-    parser.add_argument("--timeout", default="60s", help="time limit for one training (default: 60s)")
+    parser.add_argument("--timeout", default="60s", help="CPU time limit for one training (default: 60s)")
     parser.add_argument("--memory-gb", type=float, default=6.0, help="memory limit for one training (default: 6)")
     parser.add_argument("--budget", help="time limit for each table, such as 20m")
     parser.add_argument("--jobs", type=int, default=2, help="number of workers (default: 2)")

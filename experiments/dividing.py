@@ -12,11 +12,18 @@ import argparse
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
-from replays import markdown, percent
+from curves import commit, machine
+from replays import MEASURED, markdown, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
 
 HELD_OUT: Final = 0.2
 SEED: Final = 2016
@@ -24,24 +31,19 @@ SEED: Final = 2016
 
 def divided(data: Path, target: str, learners: str, folder: Path) -> list[list[str]]:
     """Return a line for each of the two divisions."""
-    frame = pd.read_parquet(data)
-    test = frame.groupby(target, group_keys=False, observed=True).sample(frac=HELD_OUT, random_state=SEED)
-    folder.mkdir(parents=True, exist_ok=True)
-    frame.drop(test.index).to_parquet(folder / "rest.parquet")
-    test.to_parquet(folder / "test.parquet")
+    held_out(data, target, folder)
     lines: list[list[str]] = []
     fraction: float | None = None
     for name in ("usual", "advised"):
         run = folder / name
         if not (run / "journal.jsonl").exists():
             option = () if fraction is None else ("--validation-fraction", f"{fraction:.4f}")
-            _pydaub("run", str(folder / "rest.parquet"), "--target", target, "--learners", learners, "--jobs", "2",
-                    "--quiet", "--out", str(run), *option)  # fmt: skip
-        result = json.loads(_pydaub("show", str(run), "--json"))
-        advice = json.loads(_pydaub("advise", str(run), "--json"))
-        _pydaub("predict", str(run), str(folder / "test.parquet"), "--out", str(run / "predicted.csv"))
-        predicted = pd.read_csv(run / "predicted.csv")["prediction"].astype(str)
-        score = float((predicted.to_numpy() == test[target].astype(str).to_numpy()).mean())
+            pydaub("run", str(folder / "rest.parquet"), "--target", target, "--learners", learners, "--jobs", "2",
+                   "--quiet", "--out", str(run), *option)  # fmt: skip
+        result = json.loads(pydaub("show", str(run), "--json"))
+        advice = json.loads(pydaub("advise", str(run), "--json"))
+        truth, predicted = predictions(run, folder, target)
+        score = float((predicted == truth).mean())
         expected = advice["prospect"]
         lines.append([
             data.stem, name, f"{advice['train_rows']:,}", f"{advice['valid_rows']:,}", result["selected"],
@@ -53,11 +55,38 @@ def divided(data: Path, target: str, learners: str, folder: Path) -> list[list[s
     return lines
 
 
-def _pydaub(*arguments: str) -> str:
+def held_out(data: Path, target: str, folder: Path) -> None:
+    """Write a fifth of the rows to test.parquet, in proportion to the classes, and the others to rest.parquet."""
+    frame = pd.read_parquet(data)
+    test = frame.groupby(target, group_keys=False, observed=True).sample(frac=HELD_OUT, random_state=SEED)
+    folder.mkdir(parents=True, exist_ok=True)
+    frame.drop(test.index).to_parquet(folder / "rest.parquet")
+    test.to_parquet(folder / "test.parquet")
+
+
+def predictions(run: Path, folder: Path, target: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the classes of the rows that were held out, and those that the winner of a run predicts for them."""
+    pydaub("predict", str(run), str(folder / "test.parquet"), "--out", str(run / "predicted.csv"))
+    truth, predicted = (
+        pd.read_parquet(folder / "test.parquet")[target],
+        pd.read_csv(run / "predicted.csv")["prediction"],
+    )
+    return truth.astype(str).to_numpy(), predicted.astype(str).to_numpy()
+
+
+def pydaub(*arguments: str) -> str:
+    """Return what a command of pydaub prints; exit with its error if it fails."""
     done = subprocess.run([sys.executable, "-m", "pydaub", *arguments], capture_output=True, text=True, check=False)  # noqa: S603  # our own command
     if done.returncode:
         sys.exit(done.stderr)
     return done.stdout
+
+
+def record(name: str, header: Sequence[str], lines: Sequence[Sequence[str]], folder: Path) -> None:
+    """Print a table, and keep it with its circumstances for `results.py`."""
+    print(markdown(header, lines, left=2))
+    about = {"machine": machine(), "commit": commit(), "date": datetime.now(UTC).date().isoformat()}
+    (folder / f"{name}.json").write_text(json.dumps({**about, "header": header, "lines": lines}, indent=1) + "\n")
 
 
 def main() -> None:
@@ -67,6 +96,7 @@ def main() -> None:
     made.add_argument("--target", default="target")
     made.add_argument("--learners", default="sklearn")
     made.add_argument("--folder", type=Path, default=Path("build/dividing"), help="where runs are kept")
+    made.add_argument("--measured", type=Path, default=MEASURED, help="folder for the table")
     chosen = made.parse_args()
     lines = [
         line
@@ -75,7 +105,7 @@ def main() -> None:
     ]
     header = ("Data set", "Division", "Training rows", "Validation rows", "Selected", "Validation score",
               "Score on unseen rows", "Forecast for the advised division", "Difference told from chance")  # fmt: skip
-    print(markdown(header, lines, left=2))
+    record("dividing", header, lines, chosen.measured)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Nothing is trained. Every number on the page comes from the tables in the folder
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,7 +25,8 @@ from command import TABLE_1, drawings, parser
 from counts import counts
 from curves import PARITY_ROWS
 from datasets import DATA_SETS
-from replays import Curves, all_curves, grouped, largest, markdown, percent
+from effects import effects
+from replays import MEASURED, Curves, all_curves, grouped, largest, markdown, percent
 from table1 import table_1
 from table2 import table_2
 
@@ -40,12 +42,16 @@ FEW: Final = 2_500  # rows; in the paper most learners get no larger sample
 MANY: Final = 10_000  # rows; in the paper four learners get a larger sample, all within 1.5 % of the best
 
 
-def page(tables: Sequence[Curves]) -> str:
+def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
     """Return the page, with links to the pictures that `drawings` makes."""
     parts = {
         "sizes": _sizes(tables),
         "data": _data(tables),
         "circumstances": _circumstances(tables),
+        "clocks": clocks(tables),
+        "effects": effects(tables),
+        "dividing": _recorded(measured / "dividing.json"),
+        "protocols": _recorded(measured / "protocols.json"),
         "table_1": table_1(tables),
         "table_2": table_2(tables),
         "counts": counts(),
@@ -56,7 +62,7 @@ def page(tables: Sequence[Curves]) -> str:
         "accuracy": accuracy(tables),
         "assumptions": assumptions(tables),
         "fewer": _fewer(tables),
-        "left_out": _left_out(tables),
+        "left_out": left_out(tables),
         "weka": _version(tables, "weka"),
         "java": _version(tables, "java"),
         "ended": _ended(tables),
@@ -103,14 +109,16 @@ def _depths(seeds: Sequence[Curves]) -> str:
 
 
 def _circumstances(tables: Sequence[Curves]) -> str:
-    limits: dict[str, set[float]] = {}
+    limits: dict[tuple[str, float], list[str]] = {}
     versions: dict[str, set[str]] = {}
     for one in tables:
-        limits.setdefault(one.about["portfolio"], set()).add(one.about["timeout"])
+        limits.setdefault((one.about["portfolio"], one.about["timeout"]), []).append(one.about["title"])
         for package, version in one.about["versions"].items():
             versions.setdefault(package, set()).add(version)
+    portfolios = Counter(portfolio for portfolio, _ in limits)
     ended = ", ".join(
-        f"{portfolio} {' or '.join(f'{limit:.0f} s' for limit in sorted(found))}" for portfolio, found in limits.items()
+        f"{portfolio} {limit:,.0f} s" + (f" ({', '.join(dict.fromkeys(titles))})" if portfolios[portfolio] > 1 else "")
+        for (portfolio, limit), titles in limits.items()
     )
     packages = ", ".join(f"{package} {' and '.join(sorted(found))}" for package, found in versions.items())
     return (
@@ -118,6 +126,24 @@ def _circumstances(tables: Sequence[Curves]) -> str:
         f" {ended}, and {_every(tables, 'memory_gb')} GB. Seeds: {_every(tables, 'seed')}. Commit:"
         f" {_every(tables, 'commit')}. Measured on {_every(tables, 'date')}. Versions: {packages}."
     )
+
+
+def clocks(tables: Sequence[Curves]) -> str:
+    """Return which tables were measured by which clock."""
+    by_cpu = dict.fromkeys(
+        f"{one.about['title']} ({one.about['portfolio']})" for one in tables if one.about.get("clock") == "cpu"
+    )
+    words = f"CPU seconds for {', '.join(by_cpu)}; in all other tables they are wall-clock seconds"
+    return words if by_cpu else "wall-clock seconds"
+
+
+def _recorded(path: Path) -> str:
+    """Return a table that a script has kept, with its circumstances."""
+    if not path.exists():
+        return "Not measured."
+    kept = json.loads(path.read_text())
+    words = f"(`experiments/{path.stem}.py`, {kept['machine']}, commit {kept['commit']}, {kept['date']}.)"
+    return f"{markdown(kept['header'], kept['lines'], left=2)}\n\n{words}"
 
 
 def _version(tables: Sequence[Curves], package: str) -> str:
@@ -162,15 +188,18 @@ def _fewer(tables: Sequence[Curves]) -> str:
     return ", ".join(f"{one.about['title']} {one.full_size:,} ({one.about['portfolio']})" for one in short)
 
 
-def _left_out(tables: Sequence[Curves]) -> str:
+def left_out(tables: Sequence[Curves]) -> str:
     """Return the sizes that were not measured although there are enough rows, and the data sets not measured."""
     found = []
     for one in largest(tables):
+        lacking = {int(size): len(names) for size, names in one.about.get("missing", {}).items()}
         missing = [size for size in (*PAPER_SIZES, PARITY_ROWS) if one.full_size < size <= one.about["train_rows"]]
         missing = sorted(size for size in missing if size <= _full(one) and (size != PARITY_ROWS or size == _full(one)))
         if missing:
             sizes = f"{missing[0]:,}" + (f" to {missing[-1]:,}" if len(missing) > 1 else "")
-            found.append(f"{one.about['title']} with {sizes} rows ({one.about['portfolio']})")
+            begun = [f"{size:,}: {lacking[size]} learners" for size in missing if size in lacking]
+            lack = f"; still missing at {', '.join(begun)}" if begun else ""
+            found.append(f"{one.about['title']} with {sizes} rows ({one.about['portfolio']}{lack})")
     measured = {one.about["data"] for one in tables}
     found += [f"all of {one.title}" for one in DATA_SETS.values() if one.name not in measured]
     return ", ".join(found)
@@ -197,7 +226,7 @@ def write(measured: Path, path: Path) -> None:
     for draw, name, size in ((figure1.figure_1, "figure1", figure1.SIZE), (figure2.figure_2, "figure2", figure2.SIZE)):
         drawings(draw, name, size, tables, path.parent / "figures")
     sweep.drawn(tables, path.parent / "figures")
-    path.write_text(page(tables))
+    path.write_text(page(tables, measured))
 
 
 def main() -> None:

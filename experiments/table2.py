@@ -5,6 +5,7 @@ python experiments/table2.py [--measured FOLDER]
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from command import shown
@@ -12,7 +13,7 @@ from datasets import DATA_SETS
 from replays import PORTFOLIOS, largest, markdown, percent, thousands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from replays import Curves
 
@@ -44,9 +45,27 @@ def table_2(tables: Iterable[Curves]) -> str:
                 rows.append([f"**{data_set.title}**", "ours", f"{ours[name].full_size:,}", *_ours(ours[name])])
             elif name in PAPER:
                 rows.append([data_set.title, "ours", "not measured", *[""] * (len(HEADER) - 3)])
+        rows += _means(ours)
         words = f"Portfolio `{portfolio}` ({PORTFOLIOS.get(portfolio, 'own')}).{_ended(ours.values())}"
         parts.append(f"{words}\n\n{markdown(HEADER, rows, left=2)}")
     return "\n\n".join(parts)
+
+
+def _means(ours: Mapping[str, Curves]) -> list[list[str]]:
+    """Return the mean speed-up and loss over the paper's real data sets, and over those of them that we have."""
+    lines = [_mean("paper", f"all {len(PAPER)}", [PAPER[name][-2:] for name in PAPER])]
+    if both := [name for name in PAPER if name in ours]:
+        replays = [ours[name].replayed("daub") for name in both]
+        lines += [
+            _mean("paper", f"the {len(both)} below", [PAPER[name][-2:] for name in both]),
+            _mean("ours", f"{len(both)} measured", [(each.speed_up, 100 * each.loss) for each in replays]),
+        ]
+    return lines
+
+
+def _mean(whose: str, which: str, found: Sequence[tuple[float, float]]) -> list[str]:
+    speed_up, loss = (fmean(column) for column in zip(*found, strict=True))
+    return ["**mean** of real data sets", whose, which, *[""] * 5, f"{speed_up:.1f}x", f"{loss:.1f} %"]
 
 
 def _ended(ours: Iterable[Curves]) -> str:

@@ -11,14 +11,17 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import cpu
 import pytest
-from curves import Wanted, main, measure, write_table
+from curves import Before, Wanted, main, measure, missing_of, write_table
 from replays import Curves
 
 from pydaub import Allocation, Daub, Failure, Full, Measurement, Outcome, Schedule, run
+from pydaub.engines import worker
 from pydaub.engines.recorded import Table
 from pydaub.engines.table import TableEngine
 from pydaub.errors import InputError
+from pydaub.isolation.child import Answer
 from pydaub.records import Evaluated
 from pydaub.runs.journal import read
 
@@ -124,16 +127,60 @@ def test_a_failure_is_copied_to_all_larger_sizes(tmp_path: Path) -> None:
         Allocation("b", 1000): Failure("timeout", "took more than\n5 seconds", 5.0),
     }
     path = tmp_path / "table.csv"
-    assert write_table(path, ("a", "b", "c"), (500, 1000, 1500), outcomes) == 3
+    sizes = (500, 1000, 1500)
+    assert missing_of(("a", "b", "c"), sizes, outcomes) == {500: ["c"], 1000: ["c"], 1500: ["c"]}
+    write_table(path, ("a", "b", "c"), sizes, outcomes)
     table = Table.read(path)
     copied = table[Allocation("b", 1500)]
     assert copied == Failure("timeout", "not tried: failed with 1000 rows", 5.0)
     assert table[Allocation("b", 1000)] == Failure("timeout", "took more than 5 seconds", 5.0)
-    assert write_table(path, ("a", "b"), (500, 1000, 1500), outcomes) == 0
+    assert missing_of(("a", "b"), sizes, outcomes) == {}
     (tmp_path / "table.json").write_text('{"learners": 2}')
     curves = Curves.read(path)
     assert (curves.failed, curves.full_seconds) == (["b"], 6.0)
     assert run(Full(("a", "b"), Schedule((1500,))), TableEngine(curves.table)).selected == "a"
+
+
+def test_with_a_longer_limit_only_the_stopped_learners_are_measured_again(tmp_path: Path) -> None:
+    stopped, ended = Allocation("slow", 1000), Allocation("quick", 1000)
+    outcomes: dict[Allocation, Outcome] = {
+        Allocation("quick", 500): Measurement(0.9, 0.8, 1.0),
+        Allocation("slow", 500): Measurement(0.9, 0.8, 40.0),
+        ended: Failure("error", "no rows of a class", 1.0),
+        stopped: Failure("timeout", "longer than 60 s", 60.0),
+    }
+    path = tmp_path / "table.csv"
+    write_table(path, ("quick", "slow"), (500, 1000, 1500), outcomes)
+    table = Before(path, {"timeout": 60.0, "left_out": 0, "sizes": [500, 1000, 1500]})
+    assert dict(table.tried(60.0)).keys() == outcomes.keys()
+    assert dict(table.tried(1800.0)).keys() == outcomes.keys() - {stopped}
+    assert dict(table.tried(None)).keys() == outcomes.keys() - {stopped}
+    assert Allocation("slow", 500) not in dict(table.tried(30.0))
+    assert table.enough(1500, 60.0)
+    assert not table.enough(1500, 1800.0)
+    assert not table.enough(2500, 60.0)
+
+
+def test_time_and_limit_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner that sleeps is not stopped and costs nothing; one that computes is stopped."""
+
+    def work_at(busy: bool) -> Answer:  # noqa: FBT001  # as a worker is called
+        end = time.perf_counter() + 0.6
+        while busy or time.perf_counter() < end:
+            sum(range(1000)) if busy else time.sleep(0.1)
+        return Answer({"seconds": 0.6}, reusable=True)
+
+    monkeypatch.setattr(worker, "work_at", work_at)
+    monkeypatch.setenv(cpu.VARIABLE, "0.4")
+    before = signal.getsignal(signal.SIGPROF)
+    try:
+        asleep, awake = cpu.work_at(busy=False), cpu.work_at(busy=True)
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    assert asleep.reusable
+    assert asleep.value["seconds"] < 0.4
+    assert (awake.value["failure"], awake.reusable) == ("timeout", False)
+    assert awake.value["seconds"] >= 0.4
 
 
 def test_invalid_arguments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,16 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from pathlib import Path
 from runpy import run_path
+from typing import Any
 
 import accuracy
 import assumptions
 import counts
+import effects
 import paper
 import pytest
 import results
@@ -24,7 +27,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replays import METHODS, Curves, all_curves, common, grouped, largest
 
-from pydaub import Allocation, Measurement
+from pydaub import Allocation, Failure, Measurement
 from pydaub.algorithm.curve import Curve
 from pydaub.engines.recorded import Table
 from pydaub.errors import InputError
@@ -238,6 +241,40 @@ def test_each_seed_counts_once() -> None:
     short = made({"a": [0.1] * 3, "b": [0.2] * 3})
     long = made({"a": [0.1] * 5, "b": [0.2] * 5})
     assert grouped([short, long, short]) == {("parity", "sklearn"): [long]}
+
+
+def test_limits_and_projections() -> None:
+    one = made({"quick": [0.1] * 5, "slow": [0.2] * 5}, seconds=0.01)  # 5 to 40 s
+    assert effects.limited(one, 100).table.outcomes == one.table.outcomes
+    assert effects.projected(one, one.full_size).table.outcomes == one.table.outcomes
+    short = effects.limited(one, 16)  # ended with 2,500 rows, and not tried with 4,000
+    assert short.full_seconds == 2 * 16
+    assert short.table[Allocation("slow", 1500)] == one.table[Allocation("slow", 1500)]
+    assert short.table[Allocation("slow", 4000)] == Failure("timeout", "longer than the limit", 16)
+    long = effects.projected(short, 5_000)
+    assert (long.sizes, long.failed) == ((*SIZES, 5_000), [])
+    assert 2 * 16 < long.full_seconds < effects.projected(one, 5_000).full_seconds == pytest.approx(2 * 50)
+    broken = Table({**one.table.outcomes, Allocation("slow", 4000): Failure("error", "too few rows", 1.0)})
+    assert effects.projected(replace(one, table=broken), 5_000).failed == ["slow"], "only a limit is lifted"
+
+
+def test_the_large_version_measures_what_is_not_complete() -> None:
+    plan = [Wanted("parity", "sklearn", seed, 4000, "60s") for seed in range(4)]
+    tables = [made({"a": [0.1] * 5}, seed) for seed in range(4)]
+    whole = {"sizes": SIZES, "train_rows": 21_500, "timeout": 60.0, "left_out": 0}
+    others: list[dict[str, Any]] = [{}, {"timeout": 30.0}, {"left_out": 1}, {"sizes": SIZES[:-1]}]
+    for one, other in zip(tables, others, strict=True):
+        one.about.update({**whole, **other})
+    assert paper.still_missing(plan, tables) == [plan[2], plan[3], plan[1]], "with a shorter limit: last"
+    assert paper.still_missing(plan, []) == plan
+
+
+def test_the_page_says_what_is_missing_and_which_clock_was_used() -> None:
+    one = made({"a": [0.1] * 5, "b": [0.2] * 5})
+    text = {"machine": "m", "commit": "c", "date": "d", "versions": {}, "jobs": 2, "memory_gb": 6.0}
+    one.about.update({**text, "train_rows": 5_000, "timeout": 60.0, "clock": "cpu", "missing": {"5000": ["a", "b"]}})
+    assert "PARITY with 5,000 rows (sklearn; still missing at 5,000: 2 learners)" in results.left_out([one])
+    assert results.clocks([one]).startswith("CPU seconds for PARITY (sklearn)")
 
 
 def test_estimates_follow_the_times_of_measured_tables() -> None:
