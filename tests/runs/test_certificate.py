@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -30,7 +31,7 @@ from pydaub import (
     TableEngine,
     run,
 )
-from pydaub.algorithm.curve import EXPONENTS
+from pydaub.algorithm.curve import EXPONENTS, USUAL_GROWTH, Growth
 from pydaub.errors import NothingMeasured
 from pydaub.records import score_text
 from pydaub.runs.certificate import LONG_ENOUGH, NAMED, Certificate, certificate, noise
@@ -405,17 +406,21 @@ def test_noise_of_other_scores_is_a_share_of_their_range() -> None:
     assert noise(scores, [-1e9, -50.0, -45.0, -40.0, -30.0]) == pytest.approx(1.0), "the interquartile range"
 
 
+def usual(learners: Iterable[str]) -> dict[str, Growth]:
+    return dict.fromkeys(learners, USUAL_GROWTH)
+
+
 @given(st.floats(*EXPONENTS), st.floats(0.02, 10), st.integers(2, 6))
 def test_a_power_of_the_size_is_found_again(exponent: float, scale: float, count: int) -> None:
     outcomes = [(Allocation("a", 10 * 2**i), Measurement(1.0, 1.0, scale * (2**i) ** exponent)) for i in range(count)]
-    assert projected_seconds(outcomes, ["a"], 10_000) == pytest.approx(scale * 1000**exponent, rel=1e-6)
-    assert projected_seconds(outcomes[::-1], ["a"], 10_000) == projected_seconds(outcomes, ["a"], 10_000)
+    assert projected_seconds(outcomes, usual(["a"]), 10_000) == pytest.approx(scale * 1000**exponent, rel=1e-6)
+    assert projected_seconds(outcomes[::-1], usual(["a"]), 10_000) == projected_seconds(outcomes, usual(["a"]), 10_000)
 
 
 @given(st.dictionaries(st.integers(1, 500), st.floats(0, 100), min_size=1, max_size=6), st.integers(500, 10**6))
 def test_a_projection_stays_within_what_cost_can_do(times: dict[int, float], full_size: int) -> None:
     outcomes = [(Allocation("a", size), Measurement(1.0, 1.0, seconds)) for size, seconds in times.items()]
-    found = projected_seconds(outcomes, ["a"], full_size)
+    found = projected_seconds(outcomes, usual(["a"]), full_size)
     last = max(times)
     low, high = (times[last] * (full_size / last) ** power for power in EXPONENTS)
     assert found is not None
@@ -427,16 +432,19 @@ def test_a_projection_stays_within_what_cost_can_do(times: dict[int, float], ful
 def test_what_a_projection_is_made_of() -> None:
     a, b = Allocation("a", 10), Allocation("b", 10)
     measured, failed = Measurement(1.0, 1.0, 2.0), Failure("timeout", "", 7.0)
-    assert projected_seconds([(a, measured)], ["a", "b"], 100) is None, "b was never tried"
-    assert projected_seconds([(a, measured), (b, failed)], ["a", "b"], 100) == pytest.approx(20.0 + 7.0)
-    assert projected_seconds([], [], 100) == 0.0
+    assert projected_seconds([(a, measured)], usual(["a", "b"]), 100) is None, "b was never tried"
+    assert projected_seconds([(a, measured), (b, failed)], usual(["a", "b"]), 100) == pytest.approx(20.0 + 7.0)
+    assert projected_seconds([], usual([]), 100) == 0.0
     short = Measurement(1.0, 1.0, 0.0001)
     quick = [(Allocation("a", size), short) for size in (10, 20, 40)]
-    assert projected_seconds(quick, ["a"], 80) == pytest.approx(0.0002), "so short a time says nothing of how it grows"
+    found = projected_seconds(quick, usual(["a"]), 80)
+    assert found == pytest.approx(0.0002), "so short a time says nothing of how it grows"
+    parts = Measurement(1.0, 1.0, 2.0, fitting=2.0, scoring=0.0, scored=5)
+    assert projected_seconds([(a, parts)], {"a": Growth(2.0, 2.0)}, 100) == pytest.approx(200.0), "as it is declared"
 
 
 def test_of_a_run_that_trained_everything_the_projection_is_what_it_took() -> None:
     table = table_of({"a": [0.1] * 5, "b": [0.2] * 5}, seconds=3.0)
     result = run(Full(table.learners, Schedule(SIZES)), TableEngine(table))
     steps = [(step.allocation, step.outcome) for step in result.steps]
-    assert projected_seconds(steps, table.learners, 160) == pytest.approx(result.seconds)
+    assert projected_seconds(steps, usual(table.learners), 160) == pytest.approx(result.seconds)

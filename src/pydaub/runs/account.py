@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pydaub.algorithm.curve import USUAL_GROWTH, Growth
 from pydaub.algorithm.strategies import Steerable, strategy_of
 from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch
 from pydaub.records import (
@@ -419,7 +420,13 @@ class Account:
 
     def full_seconds(self) -> float | None:
         """Return about how long training every learner on all rows would take; None if one was never tried."""
-        return projected_seconds(self.outcomes.items(), self.tried, self.full_size, self.scores.rows)
+        growths = {name: self.growth(name) for name in self.tried}
+        return projected_seconds(self.outcomes.items(), growths, self.full_size, self.scores.rows)
+
+    def growth(self, learner: str) -> Growth:
+        """Return how the cost of a learner grows with the rows, as declared."""
+        declared = self.settings.get("growths", {})
+        return Growth(*declared[learner]) if learner in declared else USUAL_GROWTH
 
     @property
     def tried(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from pydaub.algorithm.curve import USUAL_GROWTH, Growth, seconds_ahead
+from pydaub.algorithm.curve import seconds_ahead
 from pydaub.records import Allocation
 
 if TYPE_CHECKING:
@@ -65,16 +65,14 @@ class Hurry:
     def _most_promising(self, left: float) -> tuple[str, float] | None:
         """Return the learner, and the seconds that its training on all rows will probably take."""
         account, strategy = self._account, self._account.strategy
-        growths = account.settings.get("growths", {})
         best, full = account.best_with_all_rows, account.full_size
         tried = self._tried | {each.learner for each in (*account.ahead, *account.known) if each.size == full}
         likely = {name: strategy.likely(name) for name in strategy.racing if name not in tried}
         scores = {name: score for name, score in likely.items() if score is not None and score > best}
         for name in sorted(scores, key=lambda name: -scores[name]):
             curve = strategy.curve(name)
-            growth = Growth(*growths[name]) if name in growths else USUAL_GROWTH
             points = [*zip(curve.sizes, curve.measurements, strict=True)]
-            seconds = seconds_ahead(points, full, growth, account.scores.rows)
+            seconds = seconds_ahead(points, full, account.growth(name), account.scores.rows)
             if ROOM * seconds <= left:
                 return name, seconds
         return None

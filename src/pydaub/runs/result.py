@@ -11,6 +11,7 @@ from pydaub.records import Allocation, Failure, Measurement
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydaub.algorithm.curve import Growth
     from pydaub.records import Outcome
 
 
@@ -90,12 +91,15 @@ class Result:
 
 
 def projected_seconds(
-    outcomes: Iterable[tuple[Allocation, Outcome]], learners: Iterable[str], full_size: int, rows: int | None = None
+    outcomes: Iterable[tuple[Allocation, Outcome]],
+    growths: Mapping[str, Growth],
+    full_size: int,
+    rows: int | None = None,
 ) -> float | None:
     """Return about how long training every learner on all rows would take; None if one was never tried.
 
-    A learner's times are extrapolated by a power of the size fitted to its measured times. A learner that failed counts
-    with the time it took until then. `rows` is the number of validation rows.
+    `growths` says how the cost of each learner grows; a learner's times are extrapolated accordingly. One that failed
+    counts with the time it took until then. `rows` is the number of validation rows.
     """
     times: dict[str, list[tuple[int, Measurement]]] = {}
     failed: dict[str, float] = {}
@@ -104,10 +108,10 @@ def projected_seconds(
             times.setdefault(allocation.learner, []).append((allocation.size, outcome))
         elif isinstance(outcome, Failure):
             failed[allocation.learner] = outcome.seconds
-    names = list(learners)
-    if not {*times, *failed} >= {*names}:
+    if not {*times, *failed} >= {*growths}:
         return None
     points = {name: sorted(each, key=lambda point: point[0]) for name, each in times.items()}
     return sum(
-        (failed[name] if name in failed else seconds_ahead(points[name], full_size, rows=rows) for name in names), 0.0
+        failed[name] if name in failed else seconds_ahead(points[name], full_size, growth, rows)
+        for name, growth in growths.items()
     )
