@@ -2,8 +2,8 @@
 
 Each evaluation reserves a CPU and its memory; Ray chooses the node, and uses nodes that join. Evaluations that are
 lost with a node or a worker are retried from here a few times: Ray itself would retry forever those that are killed for
-lack of memory. The rows are sent to a node once (`node.py`), never with an evaluation, and they are put into Ray's
-object store only if a node does not see the run's folder.
+lack of memory. A node that does not see the run's folder copies the rows from this one, once (`node.py`); they are
+never sent with an evaluation.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from pydaub.engines.cluster.node import CHUNK, IDENTITY, Crate, clear, evaluate_there, installed
+from pydaub.engines.cluster.node import IDENTITY, KEPT, Crate, clear, evaluate_there, installed, parts_from
 from pydaub.engines.registry import MEMORY_SHARE
 from pydaub.errors import ClusterLost, InputError, one_line
 from pydaub.evaluation.workbench import Workbench
@@ -35,7 +33,6 @@ RETRIES: Final = 3  # of an evaluation whose node or worker is lost
 LOOK_SECONDS: Final = 1.0  # how often the nodes are counted
 PATIENCE: Final = 60.0  # seconds to wait for the first node with a free CPU
 SILENCE: Final = 30.0  # seconds to wait for a head that does not answer; after 60 s Ray would kill this process
-KEPT: Final = "The measurements are kept: the run can be resumed."
 # What was lost with an evaluation, by the name of Ray's error.
 LOSSES: Final = {
     "WorkerCrashedError": "its Ray worker was killed",
@@ -165,34 +162,18 @@ class Fleet:
         self._running[ref] = sent
 
     def _packed(self) -> Crate:
-        """Return what every node needs; without the rows, until a node reports that it does not see them."""
+        """Return what every node needs to work in the run's folder, or in a copy of it."""
         if self._crate is None:
             identity = secrets.token_hex(8)
             (self._folder / IDENTITY).write_text(identity)
             path = tuple(place or str(Path.cwd()) for place in sys.path)
-            self._crate = Crate(identity, str(self._folder), {}, self._modules, path, installed(), self._ray.get)
-        return self._crate
-
-    def _store_rows(self) -> None:
-        """Put the rows into Ray's object store, from which each node fetches them once."""
-        crate = self._packed()
-        if crate.files:
-            return
-        data = sorted(path for path in (self._folder / "data").rglob("*") if path.is_file())
-        try:
+            data = sorted(path for path in (self._folder / "data").rglob("*") if path.is_file())
             files = {
-                str(path.relative_to(self._folder)): self._put(path) for path in (self._folder / "task.pkl", *data)
+                str(path.relative_to(self._folder)): path.stat().st_size for path in (self._folder / "task.pkl", *data)
             }
-        except self._ray.exceptions.RayError as error:
-            raise ClusterLost(
-                f"The rows do not fit into Ray's object store: {one_line(error)}. Enlarge it, or make {self._folder}"
-                f" visible at the same path on every node. {KEPT}"
-            ) from None
-        self._crate = replace(crate, files=files)
-
-    def _put(self, path: Path) -> list[Any]:
-        size = path.stat().st_size  # arrays, because Ray shares them between processes without copying
-        return [self._ray.put(np.fromfile(path, np.uint8, CHUNK, offset=start)) for start in range(0, size, CHUNK)]
+            parts = parts_from(self._node)
+            self._crate = Crate(identity, str(self._folder), files, self._modules, path, installed(), parts)
+        return self._crate
 
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return the next evaluation that has ended; None after `timeout` seconds, or if there is room for more."""
@@ -206,7 +187,7 @@ class Fleet:
                 return None
 
     def _ended(self, ref: Any) -> Ended | None:  # noqa: ANN401  # Ray's object reference
-        """Return how an evaluation ended, or None if it was sent again because it was lost or lacked the rows."""
+        """Return how an evaluation ended, or None if it was sent again because it was lost."""
         sent = self._running.pop(ref)
         try:
             answer = self._ray.get(ref)
@@ -215,10 +196,6 @@ class Fleet:
             cause = loss(error)
             if sent.losses > RETRIES:
                 return given_up(sent.key, cause, sent.losses)
-            self._send(sent)
-            return None
-        if "ended" not in answer:  # the node needs the rows
-            self._store_rows()
             self._send(sent)
             return None
         if answer["away"]:
@@ -275,9 +252,9 @@ def loss(error: Exception) -> Exception:
     cause = error
     if isinstance(error, exceptions.RayTaskError):  # raised by our own code on a node, not by the learner
         cause = error.cause
-        if isinstance(cause, InputError):
+        if isinstance(cause, InputError | ClusterLost):
             raise cause from None
-        if not isinstance(cause, exceptions.ObjectLostError):  # the rows
+        if not any(kind.__name__ in LOSSES for kind in type(cause).__mro__):  # else lost while rows were copied
             raise ClusterLost(f"A node could not evaluate: {one_line(cause)}. {KEPT}") from error
     if isinstance(
         cause,
