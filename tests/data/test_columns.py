@@ -65,6 +65,22 @@ def test_words_that_end_in_id_are_not_identifiers(name: str) -> None:
     assert of([3, 10, 42], name) == "numeric"
 
 
+@pytest.mark.parametrize("rows", [2, 3, 30])
+def test_columns_of_numbers_are_described_together_as_they_are_one_by_one(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    columns: dict[str, Any] = {}
+    for number in range(200):
+        values = rng.permuted(np.arange(rows) + rng.integers(-2, 2)) if number % 3 else rng.integers(0, 3, rows)
+        if number % 2:
+            columns[f"x{number}"] = values
+        else:
+            columns[f"x{number}"] = np.where(rng.random(rows) < number % 5 / 4, np.nan, values / (1 + number % 4 // 2))
+    columns |= {"id": rng.permutation(rows), "large": 2**62 + np.arange(rows), "zero": [0.0, -0.0] + [1.0] * (rows - 2)}
+    frame = pd.DataFrame(columns)
+    one_by_one = frame.astype({name: "Int64" if kind.kind == "i" else "Float64" for name, kind in frame.dtypes.items()})
+    assert infer_columns(frame) == infer_columns(one_by_one)
+
+
 def test_columns_are_counted() -> None:
     column = infer_columns(pd.DataFrame({"x": [1.0, 2.0, 2.0, None]}))[0]
     assert (column.name, column.missing, column.distinct, column.used) == ("x", 1, 2, True)

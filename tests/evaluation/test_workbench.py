@@ -49,6 +49,17 @@ def test_a_task_is_read_back_with_one_learner(tmp_path: Path) -> None:
     assert (before.train_score, before.valid_score) == (after.train_score, after.valid_score)
 
 
+def test_rows_are_mapped_once_they_are_written(tmp_path: Path) -> None:
+    data, expected = (prepare(X, np.where(X[:, 0] > 0, "yes", "no")) for _ in range(2))
+    laid_out(tmp_path, Task(data, {"tree": Learner("tree", DecisionTreeClassifier())}))
+    base = data.train(20).X
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert type(base).__name__ == "mmap"
+    assert np.array_equal(data.train(20).X, expected.train(20).X)
+    assert data.fingerprint == expected.fingerprint
+
+
 def test_writing_the_task_again_keeps_what_workers_left(tmp_path: Path) -> None:
     given = task(tree=DecisionTreeClassifier())
     bench, _ = laid_out(tmp_path, given)

@@ -53,21 +53,25 @@ def assembled(  # noqa: PLR0913  # both the data and how to prepare it
     codes = target.numbers if target.task == "classification" else None
     if validation is None:
         train, valid = _divided(table, present, codes, split, rng)
-        other, other_rows = table, present[valid]
     else:
         train, valid = np.arange(len(present)), np.arange(len(present), len(target.numbers))
-        other, other_rows = validation, np.flatnonzero(target.present[len(table.y) :])
     _check_sides(target, train, valid, needed=validation is not None or not split.none)
     train = train[shuffled(None if codes is None else codes[train], len(train), rng)]
     held = stored(target.numbers, target.labels)
     schema = Schema(
         table.rows.form, target.task, table.rows.features, about.columns, tuple(target.labels.tolist()), about.target
     )
+    if validation is None:
+        places, other = (present[train], present[valid]), table
+        rows = table.rows.divided(*places)
+    else:
+        places, other = (present[train], np.flatnonzero(target.present[len(table.y) :])), validation
+        rows = table.rows.take(places[0]), validation.rows.take(places[1])
     return Prepared(
         schema,
         target.labels,
-        _part(table, present[train], held[train]),
-        _part(other, other_rows, held[valid]),
+        _part(table, rows[0], places[0], held[train]),
+        _part(other, rows[1], places[1], held[valid]),
         (*about.notes, *_notes(target, train), *(_rare(target, valid, split) if validation is None else ())),
     )
 
@@ -104,9 +108,9 @@ def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) ->
         )
 
 
-def _part(table: Table, rows: Array, target: Array) -> Part:
-    weights, groups = (None if values is None else values[rows] for values in (table.weights, table.groups))
-    return Part(table.rows.take(rows), target, weights, groups)
+def _part(table: Table, rows: Rows, places: Array, target: Array) -> Part:
+    weights, groups = (None if values is None else values[places] for values in (table.weights, table.groups))
+    return Part(rows, target, weights, groups)
 
 
 def _notes(target: Target, train: Array) -> list[str]:

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from pydaub.data.columns import FALSE, TRUE, is_number, parsed_dates
+from pydaub.data.columns import FALSE, TRUE, is_number, number_blocks, parsed_dates
 from pydaub.data.formats import read
 from pydaub.data.frames import is_frame, plain_table
 from pydaub.data.names import brief, checked_names, listed, some
-from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows, frame_of
+from pydaub.data.rows import FrameRows, OwnMatrixRows, Rows, SparseRows, frame_of
 from pydaub.data.schema import TEXTS, Column
 from pydaub.errors import InputError
 
@@ -66,17 +66,33 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
 
     A matrix has 32-bit floats if they represent every column exactly, otherwise 64-bit floats.
     """
-    absent = [column.name for column in columns if column.name not in frame.columns]
+    known = {*frame.columns}
+    absent = [column.name for column in columns if column.name not in known]
     if absent:
         raise InputError(f"{where} must have the columns {listed(absent)}, got {listed(frame.columns)}.")
-    values = {column.name: _as_kind(frame[column.name].reset_index(drop=True), column) for column in columns}
     if form == "frame":
+        values = {column.name: _as_kind(frame[column.name].reset_index(drop=True), column) for column in columns}
         return FrameRows.of(pd.DataFrame(values), "frame")
-    narrow = all(column.dtype == np.float32 for column in values.values())
-    matrix = np.empty((len(frame), len(columns)), dtype=np.float32 if narrow else np.float64)
-    for place, column in enumerate(values.values()):
-        matrix[:, place] = column
-    return MatrixRows(matrix)
+    frame = frame.iloc[:, frame.columns.get_indexer([column.name for column in columns])]
+    blocks, kinds = [*number_blocks(frame)], [*frame.dtypes]
+    numbers = [place for places in blocks for place in places]
+    converted = {
+        place: _as_kind(frame.iloc[:, place], columns[place]) for place in sorted({*range(len(columns))} - {*numbers})
+    }
+    types = {_float_type(kinds[place], columns[place]) for place in numbers}
+    types |= {values.dtype for values in converted.values()}
+    matrix = np.empty((len(frame), len(columns)), dtype=max(types))
+    for place, values in converted.items():
+        matrix[:, place] = values
+    for places in blocks:
+        matrix[:, places] = frame.iloc[:, places].to_numpy()
+    return OwnMatrixRows(matrix)
+
+
+def _float_type(kind: Any, column: Column) -> np.dtype[Any]:  # noqa: ANN401  # a type of pandas or of numpy
+    """Return the floats for a column of numbers: of 32 bits if they represent it exactly."""
+    fits = column.kind == "boolean" or np.can_cast(getattr(kind, "numpy_dtype", kind), np.float32)
+    return np.dtype(np.float32 if fits else np.float64)
 
 
 def refuse_infinite(rows: Rows, columns: Sequence[Column] = ()) -> None:
@@ -102,32 +118,31 @@ def _as_kind(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
     if column.kind == "date":
         return parsed_dates(values, f"Column {column.name!r} must hold")
     if column.kind == "boolean" and not is_number(values):
-        return _as_booleans(values, column.name)
-    return _as_numbers(values, column.name, narrow=column.kind == "boolean")
+        return _as_booleans(values, column)
+    return _as_numbers(values, column)
 
 
-def _as_numbers(values: pd.Series[Any], name: str, *, narrow: bool) -> pd.Series[Any]:
+def _as_numbers(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
     if not is_number(values) and not pd.api.types.is_bool_dtype(values.dtype):
         plain = values.astype(object)
         numbers = pd.to_numeric(plain, errors="coerce")
         wrong = plain[numbers.isna() & plain.notna()]
         if len(wrong):
-            raise InputError(f"Column {name!r} must hold numbers, got {brief(wrong.iloc[0])}. Correct it.")
+            raise InputError(f"Column {column.name!r} must hold numbers, got {brief(wrong.iloc[0])}. Correct it.")
         values = numbers
-    fits = narrow or np.can_cast(getattr(values.dtype, "numpy_dtype", values.dtype), np.float32)
-    dtype = np.float32 if fits else np.float64
+    dtype = _float_type(values.dtype, column)
     return pd.Series(values.to_numpy(dtype=dtype, na_value=np.nan) if values.hasnans else values.to_numpy(dtype=dtype))
 
 
-def _as_booleans(values: pd.Series[Any], name: str) -> pd.Series[Any]:
+def _as_booleans(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
     if pd.api.types.is_bool_dtype(values.dtype):
-        return _as_numbers(values, name, narrow=True)
+        return _as_numbers(values, column)
     known = {**dict.fromkeys(TRUE, 1.0), **dict.fromkeys(FALSE, 0.0), "1": 1.0, "0": 0.0}
     texts = values.astype(object)
     numbers = texts.map(lambda value: known.get(str(value).strip().lower(), np.nan))
     wrong = texts[numbers.isna() & texts.notna()]
     if len(wrong):
-        raise InputError(f"Column {name!r} must hold yes and no, or true and false, got {brief(wrong.iloc[0])}.")
+        raise InputError(f"Column {column.name!r} must hold yes and no, or true and false, got {brief(wrong.iloc[0])}.")
     return numbers.astype(np.float32)
 
 

@@ -14,7 +14,7 @@ from pydaub.data.schema import KINDS, LEFT_OUT, NUMBERS, Column
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydaub.data.schema import Array, Form, Kind, Task
 
@@ -30,6 +30,7 @@ SAMPLED_TEXTS: Final = 1000  # distinct texts in which words are counted
 TWO: Final = 2  # distinct values are classes, however few the rows
 MOST_CLASSES: Final = 50
 ROWS_PER_CLASS: Final = 5
+BLOCK: Final = 1 << 20  # cells that are handled at a time, unless one column has more
 
 
 def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) -> tuple[Column, ...]:
@@ -60,12 +61,53 @@ def infer_columns(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None = None) 
     """
     kinds = kinds or {}
     check_kinds(kinds, list(frame.columns))
-    return tuple(_column(str(name), frame[name], kinds.get(name)) for name in frame.columns)
+    found = {place: column for places in number_blocks(frame) for place, column in _numbers(frame, places, kinds)}
+    for place in range(frame.shape[1]):
+        if place not in found:
+            name = frame.columns[place]
+            found[place] = _column(str(name), frame.iloc[:, place], kinds.get(name))
+    return tuple(found[place] for place in range(frame.shape[1]))
+
+
+def number_blocks(frame: pd.DataFrame) -> Iterator[list[int]]:
+    """Yield the places of columns that hold plain numbers, some of the same type at a time.
+
+    They are handled together, because pandas takes tens of microseconds for each step with each column.
+    """
+    places: dict[Any, list[int]] = {}
+    for place, kind in enumerate(frame.dtypes):
+        if isinstance(kind, np.dtype) and kind.kind in "iuf":
+            places.setdefault(kind, []).append(place)
+    step = max(1, BLOCK // max(len(frame), 1))
+    for alike in places.values():
+        yield from (alike[start : start + step] for start in range(0, len(alike), step))
+
+
+def _numbers(frame: pd.DataFrame, places: list[int], kinds: Mapping[str, Kind]) -> Iterator[tuple[int, Column]]:
+    """Yield columns of plain numbers, each with its place."""
+    values = np.sort(frame.iloc[:, places].to_numpy().T)  # missing ones last
+    rows = values.shape[1]
+    absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros_like(values, dtype=bool)
+    missing = absent.sum(axis=1)
+    distinct = (values[:, 1:] != values[:, :-1]).sum(axis=1) + (rows > 0) - missing  # a missing one differs from all
+    with np.errstate(invalid="ignore"):
+        wholes = ((np.floor(values) == values) | absent).all(axis=1)
+    names = frame.columns[places]
+    facts = zip(places, names, values, missing.tolist(), distinct.tolist(), wholes.tolist(), strict=True)
+    for place, name, column, lacking, different, whole in facts:
+        present = rows - lacking
+        kind = kinds.get(name)
+        if kind is None and different + bool(lacking) <= 1:
+            kind = "constant"
+        elif kind is None:
+            kind = _number_kind(str(name), column[:present], different, lacking, whole=whole)
+        yield place, Column(str(name), kind, lacking, different)
 
 
 def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
     """Raise if a kind or its column does not exist."""
-    unknown = [name for name in kinds if name not in names]
+    known = {*names}
+    unknown = [name for name in kinds if name not in known]
     if unknown:
         raise InputError(f"`kinds` must name columns of the data, got {listed(unknown)}. It has {listed(names)}.")
     for name, kind in kinds.items():
@@ -244,6 +286,7 @@ def _array(values: Any, name: str) -> Array:  # noqa: ANN401  # a column of any 
 
 
 def _column(name: str, values: pd.Series[Any], given: Kind | None) -> Column:
+    """Return a column that does not hold plain numbers."""
     present = values.dropna()
     missing = len(values) - len(present)
     distinct = present.nunique()
@@ -252,18 +295,19 @@ def _column(name: str, values: pd.Series[Any], given: Kind | None) -> Column:
     elif distinct + bool(missing) <= 1:
         kind = "constant"
     elif is_number(values):
-        kind = _number_kind(name, present, distinct, missing)
+        numbers = np.sort(present.to_numpy())
+        kind = _number_kind(name, numbers, distinct, missing, whole=is_whole(numbers))
     else:
         kind = _type_kind(values) or _text_kind(present.astype(object), distinct)
     return Column(name, kind, missing, distinct)
 
 
-def _number_kind(name: str, present: pd.Series[Any], distinct: int, missing: int) -> Kind:
-    numbers = present.to_numpy()
-    low, high = numbers.min(), numbers.max()
+def _number_kind(name: str, numbers: Array, distinct: int, missing: int, *, whole: bool) -> Kind:
+    """Return the kind of a column of numbers, which are sorted, none missing."""
+    low, high = numbers[0], numbers[-1]
     if distinct == 2 and low == 0 and high == 1:  # noqa: PLR2004  # 0 and 1
         return "boolean"
-    if distinct == len(numbers) and not missing and is_whole(numbers):
+    if distinct == len(numbers) and not missing and whole:
         gapless = len(numbers) > FEW_ROWS and float(high) - float(low) + 1 == len(numbers)
         if gapless or ID_NAME.fullmatch(name if not name.isupper() else name.lower()):
             return "identifier"

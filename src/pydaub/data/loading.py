@@ -118,6 +118,7 @@ def load(  # noqa: PLR0913  # the options of the command line
         about = About()
         table = _sparse_table(first)
         other = None if validation is None else _sparse_table(read(validation), table.rows.features)
+    del first  # its rows, of which the table has a copy, may be large
     return assembled(table, other, about, split=split, task=task, seed=seed)
 
 

@@ -167,6 +167,11 @@ class Prepared:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)  # it still exists only after an error
 
+    def map_saved(self, folder: Path) -> None:
+        """Map the rows that `save` wrote to this folder, and let go of those in memory."""
+        saved = Prepared.open(folder)
+        self._train, self._valid = saved._train, saved._valid  # noqa: SLF001  # of the same class
+
     @classmethod
     def open(cls, folder: Path, *, checked: bool = False) -> Prepared:
         """Memory-map what `save` wrote: rows are read when they are used, and shared between processes.

@@ -108,6 +108,7 @@ class Workbench:
             shutil.rmtree(partial, ignore_errors=True)
         try:
             rows.save(folder)
+            rows.map_saved(folder)  # the workers need them, this process does not
         except InputError as error:
             raise FolderTrouble(f"{error} {KEPT}") from None
 

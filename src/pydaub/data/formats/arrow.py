@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
+PLAIN: Final = frozenset((pa.float64(), pa.float32(), pa.int64(), pa.int32(), pa.bool_(), pa.string()))  # as they are
+FEW_COLUMNS: Final = 100  # these are not copied; pandas is slow with more of them, unless those of a type are together
 INDEX: Final = re.compile(r"__index_level_\d+__")  # the name pandas gives to an unnamed index
 
 
@@ -63,9 +65,14 @@ def frame(table: pa.Table, where: str) -> pd.DataFrame:
     names = named_columns(table.schema, where)
     if not table.num_rows or not names:
         raise InputError(f"{where} must hold rows, got {len(names)} columns and {table.num_rows} rows.")
-    columns = {name: plain(table[raw], name, where) for name, raw in names.items()}
+    table = pa.table({name: plain(table[raw], name, where) for name, raw in names.items()})
     nullable = {pa.bool_(): pd.BooleanDtype()}
-    return pa.table(columns).to_pandas(ignore_metadata=True, split_blocks=True, types_mapper=nullable.get)
+    return table.to_pandas(
+        ignore_metadata=True,
+        split_blocks=len(names) <= FEW_COLUMNS,
+        self_destruct=True,  # frees each column of the table once it is converted, unless the caller holds it
+        types_mapper=nullable.get,
+    )
 
 
 def named_columns(schema: pa.Schema, where: str) -> dict[str, str]:
@@ -80,6 +87,8 @@ def named_columns(schema: pa.Schema, where: str) -> dict[str, str]:
 def plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
     """Return a column in one of the few types that the rest of this package handles."""
     kind, types = column.type, pa.types
+    if kind in PLAIN:
+        return column
     if types.is_dictionary(kind):
         chunks = [
             pa.DictionaryArray.from_arrays(chunk.indices, _text(chunk.dictionary, name, where))

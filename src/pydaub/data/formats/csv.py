@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DELIMITERS: Final = (",", ";", "\t", "|")
 MISSING: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 SAMPLED_LINES: Final = 20  # lines from which the delimiter is guessed
+ROWS, LARGEST = 1000, 1 << 26  # rows of a block of Arrow, each of whose columns is an object; and bytes of it
+SMALL: Final = 1 << 24  # bytes; with many columns, threads cost more than they save in a small file
 UNCLOSED: Final = "Is a quote not closed there?"
 NOT_BLANK: Final = re.compile(r"[^\r\n]")
 QUOTED: Final = re.compile(r'"[^"]*"')
@@ -38,8 +40,7 @@ def read_csv(path: Path, encoding: str | None, text: Collection[str]) -> Source:
 
 def csv_table(path: Path, encoding: str | None, types: Mapping[str, pa.DataType]) -> pa.Table:
     """Return a CSV file as a table."""
-    written = content(path, encoding).lstrip("\r\n")
-    return _parsed(written, str(path), delimiter(written), types)
+    return _parsed(content(path, encoding).lstrip("\r\n"), str(path), types)
 
 
 def delimiter(written: str) -> str:
@@ -89,7 +90,8 @@ def column_names(written: str, separator: str, where: str) -> tuple[list[str], b
         ) from None
 
 
-def _parsed(written: str, where: str, separator: str, types: Mapping[str, pa.DataType]) -> pa.Table:
+def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Table:
+    separator = delimiter(written)
     names, has_rows = column_names(written, separator, where)
     if not has_rows:
         return _without_rows(names, where)
@@ -105,11 +107,13 @@ def _parsed(written: str, where: str, separator: str, types: Mapping[str, pa.Dat
         return "error"
 
     parse = pv.ParseOptions(delimiter=separator, newlines_in_values='"' in written, invalid_row_handler=note)
-    encoded = written.encode()
-    size = block_size(encoded)
+    ends_quoted, encoded = written.rstrip().endswith('"'), written.encode()
+    del written  # it may be large, and the table needs as much memory again
+    line = encoded.find(b"\n") + 1
+    size, threads = block_size(encoded, min(max(1 << 20, ROWS * line), LARGEST)), len(encoded) > SMALL
     try:
         while True:
-            options = pv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=size)
+            options = pv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=size, use_threads=threads)
             try:
                 table = pv.read_csv(pa.py_buffer(encoded), options, parse, convert)
                 break
@@ -125,7 +129,7 @@ def _parsed(written: str, where: str, separator: str, types: Mapping[str, pa.Dat
         row = ragged[0]
         raise ragged_row(where, row.expected_columns, row.actual_columns, row.text) from None
 
-    if is_open(table[-1]) and not written.rstrip().endswith('"'):
+    if is_open(table[-1]) and not ends_quoted:
         raise open_quote(where)
     return table
 
