@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLAIN: Final = frozenset((pa.float64(), pa.float32(), pa.int64(), pa.int32(), pa.bool_(), pa.string()))  # as they are
-FEW_COLUMNS: Final = 100  # these are not copied; pandas is slow with more of them, unless those of a type are together
+FEW_ROWS: Final = 1000  # pandas is slow with many columns, unless those of one type are together, which needs a copy
 INDEX: Final = re.compile(r"__index_level_\d+__")  # the name pandas gives to an unnamed index
 
 
@@ -67,12 +67,14 @@ def frame(table: pa.Table, where: str) -> pd.DataFrame:
         raise InputError(f"{where} must hold rows, got {len(names)} columns and {table.num_rows} rows.")
     table = pa.table({name: plain(table[raw], name, where) for name, raw in names.items()})
     nullable = {pa.bool_(): pd.BooleanDtype()}
-    return table.to_pandas(
+    found = table.to_pandas(
         ignore_metadata=True,
-        split_blocks=len(names) <= FEW_COLUMNS,
+        split_blocks=table.num_rows > FEW_ROWS,
         self_destruct=True,  # frees each column of the table once it is converted, unless the caller holds it
         types_mapper=nullable.get,
     )
+    pa.default_memory_pool().release_unused()  # which Arrow would keep
+    return found
 
 
 def named_columns(schema: pa.Schema, where: str) -> dict[str, str]:

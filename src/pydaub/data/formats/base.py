@@ -123,7 +123,7 @@ def content(path: Path, encoding: str | None) -> str:
     except UnicodeError as error:
         raise wrong_encoding(path, encoding, error, raw) from None
     refuse_zero_bytes(path, text)
-    if not text.strip():
+    if not text or text.isspace():
         raise InputError(f"{path} must hold rows, got an empty file.")
     return text
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from io import StringIO
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -25,6 +24,7 @@ SAMPLED_LINES: Final = 20  # lines from which the delimiter is guessed
 ROWS, LARGEST = 1000, 1 << 26  # rows of a block of Arrow, each of whose columns is an object; and bytes of it
 SMALL: Final = 1 << 24  # bytes; with many columns, threads cost more than they save in a small file
 UNCLOSED: Final = "Is a quote not closed there?"
+LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 NOT_BLANK: Final = re.compile(r"[^\r\n]")
 QUOTED: Final = re.compile(r'"[^"]*"')
 
@@ -79,10 +79,17 @@ def block_size(written: bytes, least: int = 1 << 20) -> int:
 
 def column_names(written: str, separator: str, where: str) -> tuple[list[str], bool]:
     """Return the names in the first line, and whether any row follows."""
-    lines = StringIO(written, newline="")
+    end = 0
+
+    def lines() -> Iterator[str]:  # not StringIO, which needs four bytes for each character of the file
+        nonlocal end
+        for line in LINE.finditer(written):
+            end = line.end()
+            yield line[0]
+
     try:
-        names = checked_names(next(csv.reader(lines, delimiter=separator)), where)
-        return names, NOT_BLANK.search(written, lines.tell()) is not None
+        names = checked_names(next(csv.reader(lines(), delimiter=separator)), where)
+        return names, NOT_BLANK.search(written, end) is not None
     except csv.Error:
         raise InputError(
             f"{where} must name its columns in the first line, got a name of more than {csv.field_size_limit():,}"
@@ -107,7 +114,8 @@ def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Ta
         return "error"
 
     parse = pv.ParseOptions(delimiter=separator, newlines_in_values='"' in written, invalid_row_handler=note)
-    ends_quoted, encoded = written.rstrip().endswith('"'), written.encode()
+    ends_quoted = next((character for character in reversed(written) if not character.isspace()), "") == '"'
+    encoded = written.encode()
     del written  # it may be large, and the table needs as much memory again
     line = encoded.find(b"\n") + 1
     size, threads = block_size(encoded, min(max(1 << 20, ROWS * line), LARGEST)), len(encoded) > SMALL
@@ -129,6 +137,7 @@ def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Ta
         row = ragged[0]
         raise ragged_row(where, row.expected_columns, row.actual_columns, row.text) from None
 
+    pa.default_memory_pool().release_unused()  # which Arrow would keep
     if is_open(table[-1]) and not ends_quoted:
         raise open_quote(where)
     return table
