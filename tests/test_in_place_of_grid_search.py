@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.naive_bayes import ComplementNB, GaussianNB
@@ -45,6 +46,27 @@ def test_a_pipeline_of_components_and_a_regression(search: Any) -> None:
     assert results["mean_train_score"].notna().all()
     assert results["mean_test_score"][found.best_index_] == found.best_score_
     assert not found.multimetric_
+
+
+@both
+def test_a_step_that_is_replaced_and_several_grids(search: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    pipe = Pipeline([("reduce", "passthrough"), ("classify", GaussianNB())])
+    grids = [
+        {"reduce": [PCA(), TruncatedSVD()], "reduce__n_components": [1, 3]},
+        {"reduce": [SelectKBest()], "reduce__k": [1, 3], "classify__var_smoothing": [1e-9]},
+    ]
+    found = search(pipe, grids, error_score="raise").fit(X, y)
+    reducer = found.best_estimator_.named_steps["reduce"]
+    size = "n_components" if "reduce__n_components" in found.best_params_ else "k"
+    assert found.best_params_[f"reduce__{size}"] == getattr(reducer, size) in (1, 3)
+    assert grids[0]["reduce"][0].n_components is None  # the values given are not changed
+    results, few = found.cv_results_, {f"param_reduce__{name}" for name in ("n_components", "k")}
+    kinds = {name: results[name].dtype.kind for name in results if name.startswith("param_")}
+    assert kinds == {**dict.fromkeys(few, "i"), "param_reduce": "O", "param_classify__var_smoothing": "f"}
+    with_k = [isinstance(each["reduce"], SelectKBest) for each in results["params"]]
+    assert [*results["param_reduce__n_components"].mask] == with_k
+    assert [*~results["param_reduce__k"].mask] == with_k
 
 
 @both

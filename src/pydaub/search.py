@@ -173,7 +173,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     best_estimator_, best_learner_
         The selected learner, fitted, and its name.
     best_params_
-        Its combination of `param_grid`, or its name.
+        Its parameters, where they were searched: its combination of `param_grid`, or its point in a `Space`. Otherwise
+        its name.
     best_index_
         Its entry in `cv_results_`; None if the search was stopped before the strategy asked for it.
     best_score_, best_size_
@@ -461,7 +462,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_size_, self.best_score_ = result.selected_size, result.valid_score
         self.failures_, self.allocations_ = dict(result.failures), list(result.steps)
         self.scorer_ = check_scorer(self.best_estimator_, scoring=self._scoring(data))
-        self.best_params_ = self._parameters(selection.learners[result.selected or ""])
+        self.best_params_ = _parameters(selection.learners[result.selected or ""])
         combined = selection.account.combined
         self.ensemble_ = dict(combined.weights) if combined and combined.used else None
         if combined and combined.used:
@@ -478,28 +479,20 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_
 
-    def _parameters(self, learner: Learner) -> dict[str, Any]:
-        """Return what distinguishes a learner: its combination of parameters, or its name."""
-        if self.param_grid is None:
-            return {"learner": learner.name}
-        tables = [self.param_grid] if isinstance(self.param_grid, dict) else self.param_grid
-        values = learner.estimator.get_params()
-        return {name: values[name] for name in dict.fromkeys(name for table in tables for name in table)}
-
     def _results(self, steps: tuple[Step, ...], learners: Mapping[str, Learner]) -> dict[str, Any]:
         """Return arrays with an entry for each allocation; ranks are among equal sizes only."""
         outcomes = [step.outcome for step in steps]
         valid = np.array([getattr(each, "valid_score", np.nan) for each in outcomes])
         sizes = np.array([step.allocation.size for step in steps])
         rank = pd.Series(valid).groupby(sizes).rank("min", ascending=False, na_option="bottom")  # failures come last
-        parameters = {name: self._parameters(learner) for name, learner in learners.items()}
+        parameters = {name: _parameters(learner) for name, learner in learners.items()}
         failures = [f"{each.kind}: {each.message}" if isinstance(each, Failure) else "" for each in outcomes]
         return {
             "learner": np.array([step.allocation.learner for step in steps], dtype=object),
             "size": sizes,
             "params": [parameters[step.allocation.learner] for step in steps],
             "mean_train_score": np.array([getattr(each, "train_score", None) for each in outcomes], dtype=float),
-            **self._grid_columns([parameters[step.allocation.learner] for step in steps]),
+            **_grid_columns([learners[step.allocation.learner].params for step in steps]),
             "mean_test_score": valid,
             "std_test_score": np.array([_metric(each, "valid_score_std") for each in outcomes]),
             "rank_test_score": rank.to_numpy(np.int32),
@@ -510,15 +503,6 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             "metrics": [dict(getattr(each, "metrics", {})) for each in outcomes],
             "failure": np.array(failures, dtype=object),
         }
-
-    def _grid_columns(self, entries: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return an array for each parameter of `param_grid`, as `GridSearchCV` does."""
-        columns = {}
-        for name in dict.fromkeys(name for entry in entries for name in entry) if self.param_grid is not None else ():
-            values = np.empty(len(entries), dtype=object)
-            values[:] = [entry[name] for entry in entries]
-            columns[f"param_{name}"] = np.ma.MaskedArray(values, mask=False)
-        return columns
 
     def _estimators(self) -> list[Any]:
         """Return the given estimators, as far as they are known without data."""
@@ -632,6 +616,31 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     transform = _delegated("transform", "Transform the rows with the selected learner.")
     score_samples = _delegated("score_samples", "Return the selected learner's scores of the rows.")
     inverse_transform = _delegated("inverse_transform", "Invert `transform` with the selected learner.")
+
+
+def _parameters(learner: Learner) -> dict[str, Any]:
+    """Return what distinguishes a learner: its parameters, where they were searched, or its name."""
+    return dict(learner.params) or {"learner": learner.name}
+
+
+def _grid_columns(entries: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return an array for each parameter that was searched, as `GridSearchCV` does; entries without it are masked."""
+    columns = {}
+    for name in dict.fromkeys(name for entry in entries for name in entry):
+        given = {place: entry[name] for place, entry in enumerate(entries) if name in entry}
+        column = np.ma.MaskedArray(np.empty(len(entries), dtype=_dtype([*given.values()])), mask=True)
+        for place, value in given.items():
+            column[place] = value
+        columns[f"param_{name}"] = column
+    return columns
+
+
+def _dtype(values: list[Any]) -> Any:
+    """Return the type of an array of numbers; for other values, object."""
+    kinds = {type(value) for value in values}
+    plain = all(issubclass(each, bool | int | float | np.generic) for each in kinds)
+    found = np.array(values).dtype if plain else np.dtype(object)
+    return found if found.kind in "biuf" else object
 
 
 def _metric(outcome: Any, name: str) -> float:

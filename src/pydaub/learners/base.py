@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from sklearn.base import clone
 
 from pydaub.errors import InputError, is_of_learner, one_line
 from pydaub.learners.encoding import How, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydaub.data.schema import Schema
 
@@ -48,6 +50,8 @@ class Learner:
     family
         Common name of learners that differ in their settings only, the most promising first. They gain alike from more
         rows.
+    params
+        Parameters of the estimator that were chosen for this learner, by a grid or in a space.
 
     Raises
     ------
@@ -59,6 +63,7 @@ class Learner:
     estimator: Estimator
     description: str = ""
     family: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -84,6 +89,33 @@ class Learner:
 
 
 Portfolio: TypeAlias = dict[str, Learner]  # in the order in which they are tried, which also breaks ties
+
+
+def unknown_parameter(estimator: Estimator, tables: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return the first parameter in these tables that the estimator lacks; None if it has them all.
+
+    A table that replaces a part of the estimator may name parameters of the new part.
+    """
+    known = estimator.get_params()
+    for table in tables:
+        for name in table:
+            if name not in known and not any(str(name).startswith(f"{part}__") for part in table):
+                return name
+    return None
+
+
+def with_params(estimator: Estimator, params: Mapping[str, Any]) -> Estimator:
+    """Return a copy of an estimator with these parameters, which are copied too: estimators may be among them.
+
+    Raises
+    ------
+    InputError
+        If the estimator refuses a parameter.
+    """
+    try:
+        return clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in params.items()})
+    except ValueError as error:
+        raise InputError(f"{type(estimator).__name__} must have the parameters that are searched: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

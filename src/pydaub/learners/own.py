@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import cloudpickle
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from pydaub.errors import InputError
-from pydaub.learners.base import Estimator, Learner, Portfolio
+from pydaub.learners.base import Estimator, Learner, Portfolio, unknown_parameter, with_params
 from pydaub.records import whole
 
 if TYPE_CHECKING:
@@ -124,19 +123,22 @@ def combinations(estimator: Estimator, grid_or_distributions: Any, n_iter: int =
     names = [_named(base, settings, _brief) for settings in different]
     if len(set(names)) < len(names):
         names = [_named(base, settings, repr) for settings in different]
-    return listed([(name, clone(base).set_params(**settings)) for name, settings in zip(names, different, strict=True)])
+    return listed(
+        [
+            Learner(name, with_params(base, settings), params=settings)
+            for name, settings in zip(names, different, strict=True)
+        ]
+    )
 
 
 def _check_parameters(estimator: Estimator, tables: Any) -> None:  # noqa: ANN401  # checked here, since users may pass anything
     if not isinstance(tables, list | tuple) or not tables or not all(isinstance(table, Mapping) for table in tables):
         raise InputError(f"`param_grid` must be a dict of parameters to lists of values, got {_short(tables)}.")
-    known = sorted(estimator.get_params())
-    for parameter in (parameter for table in tables for parameter in table):
-        if parameter not in known:
-            raise InputError(
-                f"`param_grid` must name parameters of {type(estimator).__name__}, got {parameter!r}. "
-                f"It has {', '.join(known)}."
-            )
+    if (parameter := unknown_parameter(estimator, tables)) is not None:
+        raise InputError(
+            f"`param_grid` must name parameters of {type(estimator).__name__}, got {parameter!r}. "
+            f"It has {', '.join(sorted(estimator.get_params()))}."
+        )
 
 
 def kind(estimator: Estimator) -> str:

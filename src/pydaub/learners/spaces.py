@@ -16,10 +16,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 
 from pydaub.errors import InputError
-from pydaub.learners.base import Estimator, Learner
+from pydaub.learners.base import Estimator, Learner, unknown_parameter, with_params
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -73,13 +72,12 @@ class Space(Learner):
                 f"`parameters` of space {self.name!r} must be a dict of parameters to values or distributions, or a"
                 f" list of such dicts, got {self.parameters!r}."
             )
-        known = None if self.make else self.estimator.get_params()
+        if self.make is None and (unknown := unknown_parameter(self.estimator, tables)) is not None:
+            raise InputError(
+                f"Space {self.name!r} must name parameters of {type(self.estimator).__name__}, got {unknown!r}."
+                f" It has {', '.join(sorted(self.estimator.get_params()))}."
+            )
         for parameter, values in (each for table in tables for each in table.items()):
-            if known is not None and parameter not in known:
-                raise InputError(
-                    f"Space {self.name!r} must name parameters of {type(self.estimator).__name__}, got {parameter!r}."
-                    f" It has {', '.join(sorted(known))}."
-                )
             if not hasattr(values, "ppf") and not (_is_list(values) and len(values)):
                 raise InputError(
                     f"Parameter {parameter!r} of space {self.name!r} must have a list of values or a distribution of"
@@ -105,8 +103,8 @@ class Space(Learner):
     def at(self, point: Mapping[str, float], name: str) -> Learner:
         """Return the learner at a point."""
         settings = self.settings(point)
-        estimator = self.make(settings) if self.make else clone(self.estimator).set_params(**settings)
-        return Learner(name, estimator, f"{self.description or self.name}: {in_words(settings)}")
+        estimator = self.make(settings) if self.make else with_params(self.estimator, settings)
+        return Learner(name, estimator, f"{self.description or self.name}: {in_words(settings)}", params=settings)
 
     def first(self, count: int, seed: int) -> list[Point]:
         """Return different points at random, or all of them where there are fewer."""
