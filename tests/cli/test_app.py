@@ -23,6 +23,7 @@ def test_help_names_every_command() -> None:
     assert (done.code, done.err) == (0, "")
     for command in COMMANDS:
         assert f"\n  {command} " in done.out
+    assert done.out.partition("Commands:\n")[2].startswith("  run "), "what most people need comes first"
     assert call().code == 2, "nothing was asked"
 
 

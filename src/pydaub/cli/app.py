@@ -32,10 +32,18 @@ EXIT_FAILED: Final = 1
 EXIT_BAD_INPUT: Final = 2
 EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 LONGEST_NAME: Final = 200  # characters of a file's name in a message
+# Commands as `pydaub --help` lists them: what a newcomer needs first comes first.
+ORDER: Final = (
+    *("run", "resume", "show", "predict", "watch", "steer", "report", "plot", "advise", "export"),
+    *("compare", "learners", "prepare", "demo", "replay", "recorded", "doctor", "clean"),
+)
 
 
 class _Commands(TyperGroup):
     """All commands. Typer itself would print "Aborted!" and no reason where a file ends too early."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  # as below
+        return sorted(super().list_commands(ctx), key=ORDER.index)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own context is not public
         try:
