@@ -52,7 +52,7 @@ def test_old_runs_are_listed_and_deleted_only_with_yes(runs: Path) -> None:
 
 def test_what_every_command_leaves_is_deleted_too(runs: Path) -> None:
     run = runs / "old"
-    for command in (("report", run), ("export", run, "--to", "curves")):
+    for command in (("report", run), ("export", run, "--to", "curves"), ("plot", run, "--formats", "png")):
         assert call(*command).code == 0
     for part in (".model.123", "notes.txt.part", ".result.json.7"):
         (run / part).touch()
@@ -85,6 +85,10 @@ def test_what_is_no_run_is_kept(runs: Path, tmp_path: Path) -> None:
     ("spoil", "kept"),
     [
         (lambda run: (run / "mine.txt").touch(), "mine.txt in it is not pydaub's"),
+        (
+            lambda run: ((run / "plots").mkdir(), (run / "plots" / "mine.png").touch()),
+            "plots/mine.png in it is not pydaub's",
+        ),
         (lambda run: (run / "run.json").write_text("{"), "it is damaged: look at it, and remove it yourself"),
         (lambda run: (run / JOURNAL).write_text("?"), "it is damaged: look at it, and remove it yourself"),
     ],

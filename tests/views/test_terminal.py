@@ -235,7 +235,9 @@ def account(*events: Event) -> Account:
     return made
 
 
-def test_lines_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("variable", ["TERM", "FORCE_COLOR"])
+def test_lines_of_a_run(variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(variable, "1")  # colors in a pipe are no reason for a live display
     events: list[Event] = [
         Submitted(Allocation("tree", 10)),
         Evaluated(Allocation("tree", 10), Measurement(1.0, 0.5, 0.25), 3.5),
@@ -328,9 +330,14 @@ def test_the_live_display_fits_with_any_names_and_scores(width: int, score: floa
     assert "... and 20 more" in found
 
 
+class Screen(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 def test_sentences_are_broken_between_words_on_a_terminal_and_nowhere_else() -> None:
     value = account(*TREE, *FAILED, Selected("tree", 4.0))
-    out = Console(file=StringIO(), width=50, emoji=False, highlight=False, force_terminal=True, color_system=None)
+    out = Console(file=Screen(), width=50, emoji=False, highlight=False, force_terminal=True, color_system=None)
     print_run(out, value, place="2 workers")
     assert isinstance(out.file, StringIO)
     text = out.file.getvalue()

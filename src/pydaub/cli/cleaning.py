@@ -23,12 +23,6 @@ from pydaub.views.terminal import console, print_lines, print_table
 DEFAULT_AGE: Final = "30d"
 GOING: Final = "it is going on"
 STARTING_SECONDS: Final = 3600.0  # a younger folder without a journal may be that of a run that is about to start
-# What a run, its page and the other commands leave in the folder of a run.
-OURS: Final = {
-    *("run.json", "journal.jsonl", "data", "model", "model.json", "model.skops", "model.pkl", "result.json"),
-    *("schema.json", "page.json", "notes.txt", "learners", "learned", "fitted", "encoded", "task.pkl"),
-    *("processes.txt", "identity", "steering", "plots", "report.html", "curves.csv"),
-}
 
 
 @dataclass(slots=True)
@@ -128,7 +122,7 @@ def _examined(path: Path) -> Found:
     journal, kept = path / JOURNAL, None
     last = (journal if journal.is_file() else path / ABOUT).stat().st_mtime
     age = max(time.time() - last, 0.0)
-    foreign = sorted(each.name for each in path.iterdir() if not _ours(each.name))
+    foreign = _foreign(path)
     try:
         opened = RunFolder(path)
         if not journal.exists():
@@ -146,14 +140,38 @@ def _examined(path: Path) -> Found:
     return Found(path, state, age, _size(path), kept)
 
 
-def _ours(name: str) -> bool:
-    """Return whether a file is pydaub's own, or the part of one that a kill has left.
+def _foreign(path: Path) -> list[str]:
+    """Return the names in the folder of a run that are not pydaub's, those among its figures included."""
+    found = [each.name for each in path.iterdir() if not is_ours(each.name)]
+    plots = path / "plots"
+    if plots.is_dir() and not plots.is_symlink():
+        from pydaub.views.plots import FORMATS, NAMES
 
-    >>> [_ours(name) for name in ("model.pkl", ".model.123", "notes.txt.part", "mine.txt")]
+        drawn = {f"{name}.{ending}" for name in NAMES for ending in FORMATS}
+        found += [f"plots/{each.name}" for each in plots.iterdir() if each.name not in drawn]
+    return sorted(found)
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a file in the folder of a run is pydaub's own, or the part of one that a kill has left.
+
+    >>> [is_ours(name) for name in ("model.pkl", ".model.123", "notes.txt.part", "mine.txt")]
     [True, True, True, False]
     """
+    from pydaub.dashboard.address import RECORD
+    from pydaub.engines.cluster.node import IDENTITY
+    from pydaub.engines.processes import NOTE
+    from pydaub.evaluation.workbench import PARTS
+    from pydaub.runs import folder, saving
+    from pydaub.runs.journal import JOURNAL
+    from pydaub.runs.notes import NOTES
+    from pydaub.runs.steering import STEERING
+
+    ours = {folder.ABOUT, folder.RESULT, folder.SCHEMA, JOURNAL, NOTES, STEERING, RECORD, IDENTITY, NOTE, *PARTS}
+    ours |= {saving.SAFE, saving.PICKLE, saving.ABOUT, "model", "data", "task.pkl"}
+    ours |= {"plots", "report.html", "curves.csv"}  # of `plot`, `report` and `export`
     part = name[1:].rpartition(".")[0] if name.startswith(".") else name.removesuffix(".part")
-    return name in OURS or part in OURS
+    return name in ours or part in ours
 
 
 def _size(path: Path) -> int:

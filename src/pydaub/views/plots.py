@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pydaub.views.scales import Points
 
 FORMATS: Final = ("png", "svg", "pdf")
+NAMES: Final = ("figure1", "figure2", "curves")  # of the figures of a run
 MARKERS: Final = "osv^D<>pX*"
 NEXT: Final = 3  # learners shown where none was ahead of the best
 MOST_LEADERS: Final = 12  # named in one figure
@@ -184,7 +185,8 @@ def figures(account: Account) -> dict[str, Figure]:
         selected=leader,
         failed={name for name, one in told.items() if one["standing"] == "failed"},
     )
-    return {"figure1": leading, "figure2": allocated, "curves": _all_curves(account, [told[name] for name in ranking])}
+    curves = _all_curves(account, [told[name] for name in ranking])
+    return dict(zip(NAMES, (leading, allocated, curves), strict=True))
 
 
 def _note(one: Mapping[str, Any]) -> str:

@@ -51,8 +51,13 @@ LONGEST_STANDING: Final = 19  # characters that it gets before names are shorten
 
 def console(*, stderr: bool = False) -> Console:
     """Return the console: as wide as the terminal, or wide enough where there is none."""
-    width = WIDE if not Console(stderr=stderr).is_terminal and "COLUMNS" not in os.environ else None
+    width = WIDE if not on_screen(Console(stderr=stderr)) and "COLUMNS" not in os.environ else None
     return Console(emoji=False, highlight=False, width=width, stderr=stderr)
+
+
+def on_screen(out: Console) -> bool:
+    """Return whether somebody looks at it. FORCE_COLOR only asks for colors, in a pipe or a file too."""
+    return out.is_terminal and out.file.isatty()
 
 
 def print_run(out: Console, account: Account, *, place: str | None = None, table: Table | None = None) -> None:
@@ -77,7 +82,7 @@ def print_lines(out: Console, sentences: Iterable[str]) -> None:
 def print_sentences(out: Console, sentences: Iterable[str]) -> None:
     """Print sentences, on a terminal broken between words; each begins a line."""
     for line in sentences:
-        out.print(plain(line), markup=False, soft_wrap=not out.is_terminal)
+        out.print(plain(line), markup=False, soft_wrap=not on_screen(out))
 
 
 def print_table(out: Console, columns: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
@@ -179,7 +184,7 @@ class Display:
         self._paused = False
         self._told: list[str] = []
         self._drawn_at = self._cost = 0.0
-        live = self._out.is_terminal and not self._out.is_dumb_terminal and not quiet
+        live = on_screen(self._out) and not self._out.is_dumb_terminal and not quiet
         self._live = (
             Live(console=self._out, get_renderable=self._frame, refresh_per_second=PER_SECOND, transient=True)
             if live
