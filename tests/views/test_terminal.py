@@ -330,14 +330,16 @@ def test_the_live_display_fits_with_any_names_and_scores(width: int, score: floa
     assert "... and 20 more" in found
 
 
-class Screen(StringIO):
+class Looked(StringIO):
+    """A stream that somebody looks at."""
+
     def isatty(self) -> bool:
         return True
 
 
 def test_sentences_are_broken_between_words_on_a_terminal_and_nowhere_else() -> None:
     value = account(*TREE, *FAILED, Selected("tree", 4.0))
-    out = Console(file=Screen(), width=50, emoji=False, highlight=False, force_terminal=True, color_system=None)
+    out = Console(file=Looked(), width=50, emoji=False, highlight=False, force_terminal=True, color_system=None)
     print_run(out, value, place="2 workers")
     assert isinstance(out.file, StringIO)
     text = out.file.getvalue()
