@@ -492,7 +492,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             "size": sizes,
             "params": [parameters[step.allocation.learner] for step in steps],
             "mean_train_score": np.array([getattr(each, "train_score", None) for each in outcomes], dtype=float),
-            **_grid_columns([learners[step.allocation.learner].params for step in steps]),
+            **_grid_columns([learners[step.allocation.learner].params or {} for step in steps]),
             "mean_test_score": valid,
             "std_test_score": np.array([_metric(each, "valid_score_std") for each in outcomes]),
             "rank_test_score": rank.to_numpy(np.int32),
@@ -620,7 +620,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _parameters(learner: Learner) -> dict[str, Any]:
     """Return what distinguishes a learner: its parameters, where they were searched, or its name."""
-    return dict(learner.params) or {"learner": learner.name}
+    return {"learner": learner.name} if learner.params is None else dict(learner.params)
 
 
 def _grid_columns(entries: list[Mapping[str, Any]]) -> dict[str, Any]:

@@ -51,7 +51,8 @@ class Learner:
         Common name of learners that differ in their settings only, the most promising first. They gain alike from more
         rows.
     params
-        Parameters of the estimator that were chosen for this learner, by a grid or in a space.
+        Parameters of the estimator that were chosen for this learner, by a grid or in a space; None if none were
+        searched.
 
     Raises
     ------
@@ -63,7 +64,7 @@ class Learner:
     estimator: Estimator
     description: str = ""
     family: str = ""
-    params: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    params: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
