@@ -8,12 +8,15 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
+
+PATIENCE: Final = 1500  # seconds: only what hangs is ended, however busy the machine is
 
 
 def pydaub(*arguments: str) -> str:
     """Run the installed command and return what it prints on stdout."""
     command = [str(Path(sys.executable).with_name("pydaub")), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)  # noqa: S603  # itself
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603  # itself
     if done.returncode:
         sys.exit(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
