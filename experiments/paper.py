@@ -158,7 +158,7 @@ def repeat(arguments: argparse.Namespace) -> None:
             print(f"{place} of {len(plan)}: {error}", flush=True)
             continue
         print(f"{place} of {len(plan)}: {path.stem} in {time.monotonic() - begun:.0f} s", flush=True)
-    write(measured, page)
+    write(measured, page, partial=out is not None)
     print(page)
 
 

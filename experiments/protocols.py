@@ -23,7 +23,6 @@ WAYS: Final = {
     "plain split, accuracy": (),
     "5-fold cross-validation, accuracy": ("--cv", "5"),
     "plain split, F1": ("--scoring", "f1"),
-    "5-fold cross-validation, F1": ("--cv", "5", "--scoring", "f1"),
 }
 
 

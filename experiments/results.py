@@ -42,14 +42,20 @@ FEW: Final = 2_500  # rows; in the paper most learners get no larger sample
 MANY: Final = 10_000  # rows; in the paper four learners get a larger sample, all within 1.5 % of the best
 
 
-def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
-    """Return the page, with links to the pictures that `drawings` makes."""
+def page(tables: Sequence[Curves], measured: Path = MEASURED, *, partial: bool = False) -> str:
+    """Return the page, with links to the pictures that `drawings` makes.
+
+    Tables that are not complete yet are only named, unless `partial`: then they count up to the size that is complete.
+    """
+    begun = [one for one in tables if one.about["left_out"]]
+    tables = [one for one in tables if partial or not one.about["left_out"]]
     parts = {
         "sizes": _sizes(tables),
         "data": _data(tables),
         "circumstances": _circumstances(tables),
         "clocks": clocks(tables),
         "effects": effects(tables),
+        "enough": _recorded(measured / "enough.json"),
         "dividing": _recorded(measured / "dividing.json"),
         "protocols": _recorded(measured / "protocols.json"),
         "table_1": table_1(tables),
@@ -62,7 +68,7 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "accuracy": accuracy(tables),
         "assumptions": assumptions(tables),
         "fewer": _fewer(tables),
-        "left_out": left_out(tables),
+        "left_out": "; ".join([*left_out(tables), *map(progress, begun)]),
         "weka": _version(tables, "weka"),
         "java": _version(tables, "java"),
         "ended": _ended(tables),
@@ -140,7 +146,7 @@ def clocks(tables: Sequence[Curves]) -> str:
 def _recorded(path: Path) -> str:
     """Return a table that a script has kept, with its circumstances."""
     if not path.exists():
-        return "Not measured."
+        return "Not measured yet."
     kept = json.loads(path.read_text())
     words = f"(`experiments/{path.stem}.py`, {kept['machine']}, commit {kept['commit']}, {kept['date']}.)"
     return f"{markdown(kept['header'], kept['lines'], left=2)}\n\n{words}"
@@ -188,21 +194,26 @@ def _fewer(tables: Sequence[Curves]) -> str:
     return ", ".join(f"{one.about['title']} {one.full_size:,} ({one.about['portfolio']})" for one in short)
 
 
-def left_out(tables: Sequence[Curves]) -> str:
+def left_out(tables: Sequence[Curves]) -> list[str]:
     """Return the sizes that were not measured although there are enough rows, and the data sets not measured."""
     found = []
     for one in largest(tables):
-        lacking = {int(size): len(names) for size, names in one.about.get("missing", {}).items()}
         missing = [size for size in (*PAPER_SIZES, PARITY_ROWS) if one.full_size < size <= one.about["train_rows"]]
         missing = sorted(size for size in missing if size <= _full(one) and (size != PARITY_ROWS or size == _full(one)))
         if missing:
             sizes = f"{missing[0]:,}" + (f" to {missing[-1]:,}" if len(missing) > 1 else "")
-            begun = [f"{size:,}: {lacking[size]} learners" for size in missing if size in lacking]
-            lack = f"; still missing at {', '.join(begun)}" if begun else ""
-            found.append(f"{one.about['title']} with {sizes} rows ({one.about['portfolio']}{lack})")
+            found.append(f"{one.about['title']} with {sizes} rows ({one.about['portfolio']})")
     measured = {one.about["data"] for one in tables}
-    found += [f"all of {one.title}" for one in DATA_SETS.values() if one.name not in measured]
-    return ", ".join(found)
+    return found + [f"all of {one.title}" for one in DATA_SETS.values() if one.name not in measured]
+
+
+def progress(one: Curves) -> str:
+    """Return how far a table is that is not complete yet."""
+    missing, total = one.about["left_out"], one.about["learners"] * len(one.about["sizes"])
+    return (
+        f"{one.about['title']} ({one.about['portfolio']}), which is begun: {total - missing} of {total} trainings, all"
+        f" learners up to {one.full_size:,} of {one.about['sizes'][-1]:,} rows"
+    )
 
 
 def _ended(tables: Sequence[Curves]) -> str:
@@ -219,14 +230,16 @@ def _kinds(one: Curves) -> Counter[str]:
     return Counter(outcome.kind for outcome in outcomes if isinstance(outcome, Failure))
 
 
-def write(measured: Path, path: Path) -> None:
+def write(measured: Path, path: Path, *, partial: bool = False) -> None:
     """Write the page and its pictures."""
     tables = all_curves(measured)
+    text = page(tables, measured, partial=partial)
+    tables = [one for one in tables if partial or not one.about["left_out"]]
     path.parent.mkdir(parents=True, exist_ok=True)
     for draw, name, size in ((figure1.figure_1, "figure1", figure1.SIZE), (figure2.figure_2, "figure2", figure2.SIZE)):
         drawings(draw, name, size, tables, path.parent / "figures")
     sweep.drawn(tables, path.parent / "figures")
-    path.write_text(page(tables, measured))
+    path.write_text(text)
 
 
 def main() -> None:

@@ -16,6 +16,8 @@ import accuracy
 import assumptions
 import counts
 import effects
+import enough
+import numpy as np
 import paper
 import pytest
 import results
@@ -269,12 +271,34 @@ def test_the_large_version_measures_what_is_not_complete() -> None:
     assert paper.still_missing(plan, []) == plan
 
 
+def test_choosing_again_by_some_of_the_validation_rows() -> None:
+    """A learner that is better on every block is always chosen; among equal ones the choice costs nothing."""
+    rng = np.random.default_rng(0)
+    worse, better, *equal = rng.normal(0.8, 0.01, (4, 100)) - [[0.2], [0.0], [0.0], [0.0]]
+    same, losses = enough.redrawn(np.stack([worse, better]), 1, 0.2)
+    assert same == 1
+    assert not losses.any()
+    same, losses = enough.redrawn(np.stack(equal), 0, 0.2)
+    assert 0 < same < 1
+    assert abs(losses.mean()) < 0.005
+
+
 def test_the_page_says_what_is_missing_and_which_clock_was_used() -> None:
     one = made({"a": [0.1] * 5, "b": [0.2] * 5})
     text = {"machine": "m", "commit": "c", "date": "d", "versions": {}, "jobs": 2, "memory_gb": 6.0}
-    one.about.update({**text, "train_rows": 5_000, "timeout": 60.0, "clock": "cpu", "missing": {"5000": ["a", "b"]}})
-    assert "PARITY with 5,000 rows (sklearn; still missing at 5,000: 2 learners)" in results.left_out([one])
+    about = {
+        "train_rows": 5_000,
+        "timeout": 60.0,
+        "clock": "cpu",
+        "learners": 2,
+        "sizes": (*SIZES, 5_000),
+        "left_out": 2,
+    }
+    one.about.update({**text, **about})
+    assert "PARITY with 5,000 rows (sklearn)" in results.left_out([one])
     assert results.clocks([one]).startswith("CPU seconds for PARITY (sklearn)")
+    begun = "PARITY (sklearn), which is begun: 10 of 12 trainings, all learners up to 4,000 of 5,000 rows"
+    assert results.progress(one) == begun
 
 
 def test_estimates_follow_the_times_of_measured_tables() -> None:

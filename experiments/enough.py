@@ -1,0 +1,90 @@
+"""Are the validation rows that `pydaub advise` calls enough really enough? Finished runs choose again with so many.
+
+    python experiments/enough.py RUN... [--delta 0.01]
+
+The learners with all training rows were scored on the same blocks of validation rows. Blocks with as many rows as
+advised are drawn 2,000 times; the best learner on them is compared, on the other blocks, with the one that the run
+selected. Nothing is trained. What the freed rows bring to training is not tried here: `dividing.py` does that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from dividing import record
+from replays import MEASURED, percent
+
+from pydaub.errors import PydaubError
+from pydaub.records import Measurement
+from pydaub.runs.advice import advise
+from pydaub.runs.contest import curves_of
+from pydaub.runs.folder import RunFolder
+
+DRAWS: Final = 2_000
+HEADER: Final = (
+    "Run", "Selected", "Training rows", "Validation rows", "Others with all rows", "Rows that are enough",
+    "Same choice", "Mean loss", "Loss above delta",
+)  # fmt: skip
+
+
+def chosen_again(run: Path, delta: float) -> list[str]:
+    """Return the line of a run."""
+    account = RunFolder(run).account()
+    advice = advise(account, delta)
+    last = {name: curve[-1] for name, curve in curves_of(account.result).items()}
+    parts = {
+        name: step.outcome.parts
+        for name, step in last.items()
+        if step.allocation.size == account.full_size and isinstance(step.outcome, Measurement) and step.outcome.parts
+    }
+    share = advice.needed / advice.valid_rows
+    same, losses = redrawn(np.asarray(list(parts.values())), list(parts).index(advice.selected), share)
+    found = (
+        (percent(same, 0), percent(float(losses.mean()), 2), percent(float(np.mean(losses > delta)), 1))
+        if share < 1
+        else ("", "", "")
+    )
+    return [
+        str(Path(*run.parts[-2:])), advice.selected, f"{advice.train_rows:,}", f"{advice.valid_rows:,}",
+        str(len(parts) - 1), f"{advice.needed:,}", *found,
+    ]  # fmt: skip
+
+
+def redrawn(
+    scores: np.ndarray[Any, Any], selected: int, share: float, seed: int = 0
+) -> tuple[float, np.ndarray[Any, Any]]:
+    """Choose by a share of the blocks, again and again.
+
+    Return how often the choice was the selected learner, and what each choice loses against it on the other blocks.
+    """
+    blocks = scores.shape[1]
+    count = min(max(round(share * blocks), 1), blocks - 1)
+    rng, chosen, losses = np.random.default_rng(seed), [], []
+    for _ in range(DRAWS):
+        order = rng.permutation(blocks)
+        best = scores[:, order[:count]].mean(axis=1).argmax()
+        unseen = scores[:, order[count:]].mean(axis=1)
+        chosen.append(best == selected)
+        losses.append(unseen[selected] - unseen[best])
+    return float(np.mean(chosen)), np.asarray(losses)
+
+
+def main() -> None:
+    """Print the table."""
+    made: Any = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    made.add_argument("runs", type=Path, nargs="+", help="folders of finished runs")
+    made.add_argument("--delta", type=float, default=0.01, help="difference of scores to tell from chance")
+    made.add_argument("--measured", type=Path, default=MEASURED, help="folder for the table")
+    chosen = made.parse_args()
+    try:
+        record("enough", HEADER, [chosen_again(run, chosen.delta) for run in chosen.runs], chosen.measured)
+    except PydaubError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
