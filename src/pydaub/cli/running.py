@@ -28,8 +28,8 @@ def run(
     data: Annotated[
         list[str],
         sources(
-            "A CSV, Parquet, Feather, ARFF or svmlight file, a folder of files, a glob in quotes, openml:ID, or a"
-            " folder made by `pydaub prepare`."
+            "A CSV, Parquet, Feather, ARFF or svmlight file, a folder of files, a glob in quotes, an address such as"
+            " s3://bucket/rows.parquet, openml:ID, or a folder made by `pydaub prepare`."
         ),
     ],
     *,

@@ -14,6 +14,7 @@ from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import laid_out, refuse_infinite, text_names
 from pydaub.data.columns import check_roles, form_of, group_codes, infer_columns, left_out, times
 from pydaub.data.formats import files_of, read
+from pydaub.data.formats.stores import Stored
 from pydaub.data.names import listed
 from pydaub.data.origin import refuse_changed
 from pydaub.data.prepared import ABOUT, Prepared
@@ -26,6 +27,7 @@ from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
 if TYPE_CHECKING:
     from pydaub.data.formats import Source
+    from pydaub.data.formats.stores import File
     from pydaub.data.schema import Kind, Task
     from pydaub.data.split import Split
 
@@ -53,8 +55,8 @@ def load(  # noqa: PLR0913  # the options of the command line
     Parameters
     ----------
     source
-        The path of a file, a folder of CSV, Parquet or Arrow files, a glob such as `parts/*.parquet`, `openml:ID`,
-        `openml:NAME`, `parity`, or a folder of prepared data.
+        The path of a file, a folder of CSV, Parquet or Arrow files, a glob such as `parts/*.parquet`, an address such
+        as `s3://bucket/rows.parquet`, `openml:ID`, `openml:NAME`, `parity`, or a folder of prepared data.
     target
         The column to predict. None takes the one that the source itself declares.
     validation
@@ -146,11 +148,16 @@ def _check_validation(
 def _share_a_file(one: str | Path, other: str | Path) -> bool:
     """Return whether these have a file in common, or are a file and its copy."""
     with suppress(OSError, ValueError):  # names of data sets; files that do not exist are reported where they are read
-        ones, others = files_of(one), files_of(other)
-        if {path.resolve() for path in ones} & {path.resolve() for path in others}:
+        ones, others = ([_resolved(file) for file in files_of(source)] for source in (one, other))
+        if {*ones} & {*others}:
             return True
-        return len(ones) == len(others) == 1 and filecmp.cmp(ones[0], others[0], shallow=False)
+        local = len(ones) == len(others) == 1 and not any(isinstance(file, Stored) for file in (*ones, *others))
+        return local and filecmp.cmp(str(ones[0]), str(others[0]), shallow=False)
     return False
+
+
+def _resolved(file: File) -> File:
+    return file if isinstance(file, Stored) else file.resolve()
 
 
 def is_prepared(source: str | Path) -> bool:

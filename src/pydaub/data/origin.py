@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from pydaub.data.formats import files_of
+from pydaub.data.formats.stores import is_address
 from pydaub.data.names import listed
 from pydaub.errors import InputError
 
@@ -22,7 +23,7 @@ class Origin(NamedTuple):
     @classmethod
     def of(cls, source: str | Path) -> Self:
         """Return the files of a source as they are now."""
-        path = Path(source).absolute()
+        path = source if is_address(source) else Path(source).absolute()
         found = {str(each): each.stat() for each in files_of(path)}
         return cls(str(path), {name: [about.st_size, about.st_mtime_ns] for name, about in found.items()})
 
@@ -30,7 +31,7 @@ class Origin(NamedTuple):
         """Return what has changed since, in words; nothing if all is as it was, or if the source is gone."""
         path = Path(self.source)
         try:
-            now = self.of(path).files
+            now = self.of(self.source).files
         except InputError:
             if path.is_dir() and any(path.iterdir()):
                 raise

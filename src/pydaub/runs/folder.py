@@ -35,6 +35,7 @@ from pydaub.data.checksums import opened, sealed
 from pydaub.data.formats import is_named
 from pydaub.data.formats.base import what_is_there
 from pydaub.data.formats.folders import is_glob
+from pydaub.data.formats.stores import is_address
 from pydaub.data.names import listed
 from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
@@ -274,7 +275,7 @@ def _absolute(item: str) -> str:
 def _source(item: str) -> str:
     """Return the absolute path of a file, folder or glob; the names of data sets stay."""
     with suppress(OSError, ValueError):  # such as a name that is too long for a file
-        if not is_named(item) and (Path(item).exists() or is_glob(item)):
+        if not is_named(item) and not is_address(item) and (Path(item).exists() or is_glob(item)):
             return str(Path(item).absolute())
     return item
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pydaub.data.formats import arff, arrow, csv, openml, svmlight, synthetic
 from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of
 from pydaub.data.formats.folders import files_of, read_files
+from pydaub.data.formats.stores import located
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def read(
         return next(named for named in NAMED_FORMATS if named.matches(source)).read(source)
     try:
         paths = files_of(source)
-        if paths[0] != Path(source):
+        if len(paths) > 1 or (paths[0] != located(source) and str(paths[0]) != source):
             return read_files(source, paths, encoding, text, drop)
         return format_of(paths[0], FILE_FORMATS).read(paths[0], encoding, text)
     except InputError:

@@ -16,7 +16,8 @@ from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
+
+    from pydaub.data.formats.stores import File
 
 NUMERIC: Final = ("numeric", "real", "integer")
 VALUE: Final = r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"\s](?:[^,]*[^,\s])?)|)\s*"""
@@ -46,7 +47,7 @@ class Attribute(NamedTuple):
     detail: Any = None
 
 
-def read_arff(path: Path, encoding: str | None, _text: Collection[str]) -> Source:
+def read_arff(path: File, encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of an ARFF file, which may be gzipped.
 
     The target that it declares is the attribute named `class`, or else the last attribute if that is nominal.
@@ -212,7 +213,7 @@ def _entries(line: str, count: int, where: str) -> list[tuple[int, str | None]]:
     return entries
 
 
-def _typed(column: pd.Series[Any], attribute: Attribute, path: Path) -> pd.Series[Any]:
+def _typed(column: pd.Series[Any], attribute: Attribute, path: File) -> pd.Series[Any]:
     """Convert a column to its declared type; raise if a value does not fit."""
     column = column.rename(attribute.name)
     if attribute.kind == "numeric":

@@ -10,42 +10,48 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pydaub.data.formats.base import FileFormat, Source, read_as
+from pydaub.data.formats.stores import Stored, native
 from pydaub.data.names import checked_names
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from pathlib import Path
+
+    from pydaub.data.formats.stores import File
 
 PLAIN: Final = frozenset((pa.float64(), pa.float32(), pa.int64(), pa.int32(), pa.bool_(), pa.string()))  # as they are
 FEW_ROWS: Final = 1000  # pandas is slow with many columns, unless those of one type are together, which needs a copy
 INDEX: Final = re.compile(r"__index_level_\d+__")  # the name pandas gives to an unnamed index
 
 
-def read_parquet(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
+def read_parquet(path: File, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a Parquet file."""
     return Source(path.name, frame(parquet_table(path, None, {}), str(path)))
 
 
-def read_arrow(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
+def read_arrow(path: File, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a Feather (version 2) or Arrow file; an Arrow stream saved as a file is read too."""
     return Source(path.name, frame(arrow_table(path, None, {}), str(path)))
 
 
-def parquet_table(path: Path, _encoding: str | None, _types: Mapping[str, pa.DataType]) -> pa.Table:
+def parquet_table(path: File, _encoding: str | None, _types: Mapping[str, pa.DataType]) -> pa.Table:
     """Return a Parquet file as a table."""
     with read_as(path, "Parquet file"):
-        table = pq.ParquetFile(path).read()
+        table = pq.ParquetFile(native(path)).read()
         table.validate(full=True)
     return table
 
 
-def arrow_table(path: Path, _encoding: str | None, _types: Mapping[str, pa.DataType]) -> pa.Table:
+def arrow_table(path: File, _encoding: str | None, _types: Mapping[str, pa.DataType]) -> pa.Table:
     """Return an Arrow file as a table."""
-    with read_as(path, "Arrow or Feather file"), pa.memory_map(str(path)) as file:
+    with read_as(path, "Arrow or Feather file"), _mapped(path) as file:
         table = opened(file).read_all()
         table.validate(full=True)  # a damaged file may hold text that is no text, or point outside of itself
     return table
+
+
+def _mapped(path: File) -> pa.NativeFile:
+    return native(path) if isinstance(path, Stored) else pa.memory_map(str(path))
 
 
 def opened(file: pa.NativeFile) -> Any:  # noqa: ANN401  # pyarrow has two reader classes and no types

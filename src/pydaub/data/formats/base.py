@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from pydaub.data.formats.stores import File
     from pydaub.data.schema import Array
 
 GZIP: Final = b"\x1f\x8b"
@@ -63,10 +64,10 @@ class FileFormat(NamedTuple):
 
     name: str
     endings: tuple[str, ...]
-    read: Callable[[Path, str | None, Collection[str]], Source]
-    table: Callable[[Path, str | None, Mapping[str, pa.DataType]], pa.Table] | None = None
+    read: Callable[[File, str | None, Collection[str]], Source]
+    table: Callable[[File, str | None, Mapping[str, pa.DataType]], pa.Table] | None = None
 
-    def matches(self, path: Path) -> bool:
+    def matches(self, path: File) -> bool:
         """Whether the name of this file has one of the endings."""
         return path.name.lower().endswith(self.endings)
 
@@ -79,7 +80,7 @@ class NamedFormat(NamedTuple):
     read: Callable[[str], Source]
 
 
-def format_of(path: Path, known: Iterable[FileFormat]) -> FileFormat:
+def format_of(path: File, known: Iterable[FileFormat]) -> FileFormat:
     """Return the format of a file among the known ones; raise if there is none."""
     for each in known:
         if each.matches(path):
@@ -100,7 +101,7 @@ def what_is_there(path: Path) -> str:
 
 
 @contextmanager
-def read_as(path: Path, what: str) -> Iterator[None]:
+def read_as(path: File, what: str) -> Iterator[None]:
     """Report errors of the libraries that read a file in one line."""
     try:
         yield
@@ -111,7 +112,7 @@ def read_as(path: Path, what: str) -> Iterator[None]:
         raise InputError(f"{path} must be a whole {what}, got {reason}. Fetch or write it again.") from None
 
 
-def content(path: Path, encoding: str | None) -> str:
+def content(path: File, encoding: str | None) -> str:
     """Return the text of a file, which may be gzipped, without a byte-order mark."""
     check_encoding(encoding)
     raw = path.read_bytes()
@@ -140,7 +141,7 @@ def check_encoding(encoding: str | None) -> None:
         ) from None
 
 
-def wrong_encoding(path: Path, encoding: str | None, error: Exception | None = None, head: bytes = b"") -> InputError:
+def wrong_encoding(path: File, encoding: str | None, error: Exception | None = None, head: bytes = b"") -> InputError:
     """Return the error for a file that is not text in its encoding; its first bytes may tell which it is."""
     where = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
     marked = next((name for mark, name in MARKS.items() if head.startswith(mark)), None)
@@ -151,7 +152,7 @@ def wrong_encoding(path: Path, encoding: str | None, error: Exception | None = N
     )
 
 
-def refuse_zero_bytes(path: Path, text: str) -> None:
+def refuse_zero_bytes(path: File, text: str) -> None:
     """Raise if the text contains zero bytes, as a binary file or UTF-16 read as UTF-8 does."""
     if "\0" in text:
         raise InputError(

@@ -16,7 +16,8 @@ from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
+
+    from pydaub.data.formats.stores import File
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 MISSING: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
@@ -29,7 +30,7 @@ NOT_BLANK: Final = re.compile(r"[^\r\n]")
 QUOTED: Final = re.compile(r'"[^"]*"')
 
 
-def read_csv(path: Path, encoding: str | None, text: Collection[str]) -> Source:
+def read_csv(path: File, encoding: str | None, text: Collection[str]) -> Source:
     """Return the rows of a CSV file, which may be gzipped.
 
     The types of columns are inferred from the whole file. A column without a name is called after its position:
@@ -38,7 +39,7 @@ def read_csv(path: Path, encoding: str | None, text: Collection[str]) -> Source:
     return Source(path.name, frame(csv_table(path, encoding, dict.fromkeys(text, pa.string())), str(path)))
 
 
-def csv_table(path: Path, encoding: str | None, types: Mapping[str, pa.DataType]) -> pa.Table:
+def csv_table(path: File, encoding: str | None, types: Mapping[str, pa.DataType]) -> pa.Table:
     """Return a CSV file as a table."""
     return _parsed(content(path, encoding).lstrip("\r\n"), str(path), types)
 

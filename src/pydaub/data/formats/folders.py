@@ -14,6 +14,7 @@ from pydaub.data.columns import check_roles
 from pydaub.data.formats.arrow import ARROW, PARQUET, frame, named_columns, plain
 from pydaub.data.formats.base import Source, format_of, what_is_there
 from pydaub.data.formats.csv import CSV
+from pydaub.data.formats.stores import File, found_at, located
 from pydaub.data.names import listed
 from pydaub.errors import InputError, one_line
 
@@ -24,25 +25,47 @@ TABLES: Final = (CSV, PARQUET, ARROW)  # the formats of which several files make
 MAGIC: Final = frozenset("*?[")
 
 
-def files_of(source: str | Path) -> list[Path]:
+def files_of(source: str | Path) -> list[File]:
     """Return a file, the files of a folder, or those that match a glob, in the order of their names.
 
     Names that begin with a dot or an underscore are ignored. Several files must be of one format.
     """
-    path = Path(source)
+    path = located(source)
+    if isinstance(path, str):
+        return _in_store(path)
     try:
         if path.is_file():
             return [path]
-        found = _in_folder(path) if path.is_dir() else _matching(path)
+        found: list[File] = [*(_in_folder(path) if path.is_dir() else _matching(path))]
     except InputError:
         raise
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path} must be a file that can be read, got {problem}.") from None
+    return _alike(path, found)
+
+
+def _alike(source: str | Path, found: list[File]) -> list[File]:
     if len({format_of(each, TABLES) for each in found}) != 1:
         what = listed(each.name for each in found) or "none"
-        raise InputError(f"{path} must hold files of one format, CSV, Parquet or Arrow, got {what}.")
+        raise InputError(f"{source} must hold files of one format, CSV, Parquet or Arrow, got {what}.")
     return found
+
+
+def _in_store(address: str) -> list[File]:
+    """Do the same for an address."""
+    files, folders = found_at(address)
+    if len(files) == 1 and str(files[0]) == address:
+        return [*files]
+    for name in folders:
+        if not name.startswith((".", "_")):
+            raise InputError(f"{address} must hold files only, got the folder {name!r}. Name the files by a pattern.")
+    found: list[File] = [each for each in files if not each.name.startswith((".", "_"))]
+    if not found:
+        raise InputError(f"{address} must match at least one file, got none.")
+    for part in {part for each in files for part in each.place.split("/")[:-1]} - {*address.split("/")}:
+        _refuse_partition(address, part)
+    return _alike(address, found)
 
 
 def is_glob(source: str | Path) -> bool:
@@ -51,7 +74,7 @@ def is_glob(source: str | Path) -> bool:
 
 
 def read_files(
-    source: str | Path, paths: Sequence[Path], encoding: str | None, text: Collection[str], drop: Collection[str]
+    source: str | Path, paths: Sequence[File], encoding: str | None, text: Collection[str], drop: Collection[str]
 ) -> Source:
     """Return the rows of several files, one after the other. Columns to `drop` may differ, and are left empty."""
     kind = format_of(paths[0], TABLES)
@@ -73,7 +96,7 @@ def read_files(
 
 
 def common_types(
-    tables: Sequence[tuple[Path, Mapping[str, pa.DataType]]], drop: Collection[str]
+    tables: Sequence[tuple[File, Mapping[str, pa.DataType]]], drop: Collection[str]
 ) -> dict[str, pa.DataType]:
     """Return the columns, in the order of the first file, each with a type that fits its values in all files."""
     first, names = tables[0]
@@ -103,7 +126,7 @@ def common_types(
     return {name: pa.float64() if pa.types.is_null(kind) else kind for name, kind in found.items()}
 
 
-def cast(table: pa.Table, types: Mapping[str, pa.DataType], path: Path) -> pa.Table:
+def cast(table: pa.Table, types: Mapping[str, pa.DataType], path: File) -> pa.Table:
     """Convert the columns to the types that all files have in common."""
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -146,7 +169,7 @@ def _matching(path: Path) -> list[Path]:
     return found
 
 
-def _refuse_partition(path: Path, name: str) -> None:
+def _refuse_partition(path: str | Path, name: str) -> None:
     if "=" in name:
         raise InputError(
             f"{path} must hold all columns in its files, got the partition {name!r}, a column in the name of a folder."
@@ -158,7 +181,7 @@ def _types(table: pa.Table) -> dict[str, pa.DataType]:
     return dict(zip(table.column_names, table.schema.types, strict=True))
 
 
-def _unlike(paths: Sequence[Path], tables: Iterable[pa.Table]) -> dict[str, pa.DataType]:
+def _unlike(paths: Sequence[File], tables: Iterable[pa.Table]) -> dict[str, pa.DataType]:
     """Return the columns of CSV files whose inferred types differ, with the type that the values of all files fit."""
     found: dict[str, set[pa.DataType]] = defaultdict(set)
     for path, table in zip(paths, tables, strict=True):
@@ -172,7 +195,7 @@ def _unlike(paths: Sequence[Path], tables: Iterable[pa.Table]) -> dict[str, pa.D
     }
 
 
-def _plain(kind: pa.DataType, name: str, path: Path) -> pa.DataType:
+def _plain(kind: pa.DataType, name: str, path: File) -> pa.DataType:
     """Return the type to which `plain` converts this one; categories become text."""
     if pa.types.is_null(kind):
         return kind

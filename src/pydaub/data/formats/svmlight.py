@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sklearn.datasets import load_svmlight_file
@@ -12,17 +13,20 @@ from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
+
+    from pydaub.data.formats.stores import File
 
 MOST_FEATURES: Final = 100_000_000  # linear learners hold a number or more for each: 800 MB
 ADVICE: Final = "Each line is `target feature:value feature:value ...`, with one target and features in rising order."
 
 
-def read_svmlight(path: Path, _encoding: str | None, _text: Collection[str]) -> Source:
+def read_svmlight(path: File, _encoding: str | None, _text: Collection[str]) -> Source:
     """Return the rows of a file, plain or compressed by gzip or bzip2, as a CSR matrix with its target.
 
     Column i of the matrix is feature i of the file; if a file counts from 1, column 0 is empty.
     """
+    if not isinstance(path, Path):
+        raise InputError(f"{path} must be a local file, as svmlight files must, got an address. Copy it.")
     try:
         # If scikit-learn guessed the first index for each file, two files could be shifted against each other.
         rows, target = load_svmlight_file(str(path), zero_based=True)

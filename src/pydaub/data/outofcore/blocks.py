@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -23,6 +22,9 @@ from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from pydaub.data.formats.stores import File
 
 LARGEST_BLOCK: Final = 1 << 30  # bytes, so that the 32-bit offsets of text suffice
 TRIMMED: Final = 8  # blocks after which freed memory is returned to the system, which then clears it again
@@ -41,11 +43,11 @@ class Blocks:
     def of(cls, source: str | Path, size: int, encoding: str | None = None, drop: Collection[str] = ()) -> Blocks:
         """Return the blocks of a file, or of the files of a folder or a glob."""
         check_encoding(encoding)
-        files = tuple(table_file(path, encoding) for path in _paths(Path(source)))
+        files = tuple(table_file(path, encoding) for path in _paths(source))
         return cls(files, common_types([(each.path, each.types()) for each in files], drop), size)
 
     @property
-    def paths(self) -> tuple[Path, ...]:
+    def paths(self) -> tuple[File, ...]:
         """The paths of the files."""
         return tuple(each.path for each in self.files)
 
@@ -123,7 +125,7 @@ class Blocks:
             yield pa.concat_tables(held), share
 
 
-def _paths(source: Path) -> list[Path]:
+def _paths(source: str | Path) -> list[File]:
     """Return the files of the source, which must not be prepared already."""
     if is_prepared(source):
         raise InputError(

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 from pydaub.data.formats.arrow import ARROW, PARQUET, named_columns, opened
 from pydaub.data.formats.base import BOM, GZIP, FileFormat, format_of, read_as, refuse_zero_bytes, wrong_encoding
 from pydaub.data.formats.csv import CSV, MISSING, column_names, delimiter, is_open, open_quote, ragged_row
+from pydaub.data.formats.stores import File, Stored, native
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 READ_AHEAD: Final = 1 << 20  # bytes per column; Parquet's default reads gigabytes ahead
 LEAST_READ_AHEAD: Final = 1 << 14
@@ -37,7 +37,7 @@ ARROW_MAGIC: Final = 8  # bytes before the messages of an Arrow file, which are 
 class TableFile(ABC):
     """A file of a table. The encoding counts for text only."""
 
-    path: Path
+    path: File
     encoding: str | None = None
 
     @abstractmethod
@@ -59,7 +59,7 @@ class TableFile(ABC):
         """
 
 
-def table_file(path: Path, encoding: str | None) -> TableFile:
+def table_file(path: File, encoding: str | None) -> TableFile:
     """Return a file that is read as the ending of its name says."""
     return KINDS[format_of(path, KINDS)](path, encoding)
 
@@ -94,7 +94,7 @@ class _CsvFile(TableFile):
         )
         parse = pv.ParseOptions(delimiter=separator, newlines_in_values=True)
         total, unclosed = max(self.path.stat().st_size, 1), False
-        with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
+        with read_as(self.path, "text table"), native(self.path) as raw:
             try:
                 for batch in pv.open_csv(self._unpacked(raw), reading, parse, convert):
                     table = pa.Table.from_batches([batch])
@@ -125,7 +125,7 @@ class _CsvFile(TableFile):
     def _last_character(self) -> str:
         """Return the last character that is not blank."""
         decoder, last = codecs.getincrementaldecoder(self.encoding or "utf-8")(), ""
-        with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
+        with read_as(self.path, "text table"), native(self.path) as raw:
             source = self._unpacked(raw)
             while content := source.read(HEAD):
                 last = decoder.decode(content).rstrip()[-1:] or last
@@ -133,7 +133,7 @@ class _CsvFile(TableFile):
 
     def _head(self) -> tuple[list[str], bool, str, int]:
         """Return the names, whether any row follows, the delimiter, and the number of blank lines before the names."""
-        with read_as(self.path, "text table"), pa.OSFile(str(self.path)) as raw:
+        with read_as(self.path, "text table"), native(self.path) as raw:
             source, head, wanted = self._unpacked(raw), b"", HEAD
             while True:
                 head += bytes(source.read(wanted - len(head)))
@@ -162,7 +162,7 @@ class _ParquetFile(TableFile):
 
     def types(self) -> dict[str, pa.DataType]:
         with read_as(self.path, "Parquet file"):
-            return _types(pq.read_schema(self.path), self.path)
+            return _types(pq.read_schema(native(self.path)), self.path)
 
     def need(self, names: Sequence[str], size: int, most: int) -> tuple[int, str]:
         """Return what the pages and dictionaries of the largest row group take.
@@ -208,7 +208,7 @@ class _ParquetFile(TableFile):
     def _opened(self, names: Sequence[str], size: int) -> tuple[pq.ParquetFile, list[str]]:
         """Return the file, and the columns as they are named in it."""
         ahead = min(max(size // max(len(names), 1), LEAST_READ_AHEAD), READ_AHEAD)
-        file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=ahead, page_checksum_verification=True)
+        file = pq.ParquetFile(native(self.path), pre_buffer=False, buffer_size=ahead, page_checksum_verification=True)
         return file, _picked(file.schema_arrow, names, self.path)
 
 
@@ -253,6 +253,8 @@ class _ArrowFile(TableFile):
                 del batch, some  # before the next one is decompressed
 
     def _opened(self) -> tuple[Any, mmap.mmap]:
+        if isinstance(self.path, Stored):
+            raise InputError(f"{self.path} must be a local file, or a Parquet or CSV file, got an Arrow file. Copy it.")
         with self.path.open("rb") as file:
             if not self.path.stat().st_size:
                 raise EOFError("an empty file")
@@ -296,13 +298,13 @@ def _copied(column: pa.Array, mapped: mmap.mmap) -> pa.Array:
     return made
 
 
-def _picked(schema: pa.Schema, names: Iterable[str], path: Path) -> list[str]:
+def _picked(schema: pa.Schema, names: Iterable[str], path: File) -> list[str]:
     """Return the columns as they are named in the file."""
     raw = named_columns(schema, str(path))
     return [raw[name] for name in names]
 
 
-def _types(schema: pa.Schema, path: Path) -> dict[str, pa.DataType]:
+def _types(schema: pa.Schema, path: File) -> dict[str, pa.DataType]:
     return {name: schema.field(raw).type for name, raw in named_columns(schema, str(path)).items()}
 
 
