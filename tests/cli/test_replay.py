@@ -125,6 +125,23 @@ def test_failures_are_reported(pydaub: Any, tmp_path: Path) -> None:
     assert "Failed: 1 x timeout (over 60 s): svm" in pydaub("replay", path)[1]
 
 
+def test_training_scores_may_be_left_out(pydaub: Any, tmp_path: Path) -> None:
+    """Bounds are then not capped by them, unless a person asks for it."""
+    whole, without = tmp_path / "whole.csv", tmp_path / "without.csv"
+    lines = [(name, size, 1 - 1 / (size + place)) for place, name in enumerate("ab") for size in (1, 2, 4, 8)]
+    whole.write_text(HEADER + "".join(f"{name},{size},0.99,{score},1\n" for name, size, score in lines))
+    without.write_text("learner,size,valid_score,seconds\n" + "".join(f"{a},{n},{s},1\n" for a, n, s in lines))
+    code, out, err = pydaub("replay", without, "--json")
+    said = f"pydaub: {without} has no training scores: bounds are not capped by them (--no-train-bound).\n"
+    assert (code, err) == (0, said)
+    asked = json.loads(pydaub("replay", whole, "--no-train-bound", "--json")[1])
+    key = ("learner", "size", "bound")
+    assert [[step[each] for each in key] for step in json.loads(out)["allocations"]] == [
+        [step[each] for each in key] for step in asked["allocations"]
+    ]
+    assert pydaub("replay", without, "--strategy", "halving", "--json")[2] == ""
+
+
 def test_when_every_learner_failed(pydaub: Any, tmp_path: Path) -> None:
     path = tmp_path / "curves.csv"
     path.write_text(HEADER.strip() + ",failure\na,1,,,2,crash: exit -11\nb,1,,,3,crash: exit -11\n")

@@ -57,8 +57,8 @@ def test_recorded_failures_are_read(tmp_path: Path) -> None:
     [
         ("", r"curves.csv must have the columns learner,size,.* got ''. Add `learner`"),
         (
-            "learner,size,train,valid_score,seconds\n",
-            r"got 'learner,size,train,valid_score,seconds'. Add `train_score`",
+            "learner,size,train_score,valid,seconds\n",
+            r"got 'learner,size,train_score,valid,seconds'. Add `valid_score`",
         ),
         ("a;b\n", r"must have the columns"),
         (HEADER, r"curves.csv must hold at least one learner, got none"),

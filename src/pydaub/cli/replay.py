@@ -67,7 +67,7 @@ def replay(
 
     def chosen_for(curves: Table) -> StrategyType:
         schedule = _schedule(curves, first_size, ratio, sizes, full_size)
-        about, given = curves.about, _with_costs(parameters, curves)
+        about, given = curves.about, _with_costs(_suited(parameters, str(strategy), curves), curves)
         return make_strategy(
             str(strategy), curves.learners, schedule, given, about.scores, families=about.families or None
         )
@@ -95,6 +95,14 @@ def replay(
         typer.echo(json.dumps(result_as_json(chosen, account.result)))
     else:
         print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves)
+
+
+def _suited(parameters: dict[str, Any], strategy: str, curves: Table) -> dict[str, Any]:
+    """Return the parameters; where training scores were not recorded, bounds are not capped by them."""
+    if parameters.get("train_bound") is not None or not STRATEGIES[strategy].needs_train_scores or curves.train_scores:
+        return parameters
+    complain(f"{curves.name} has no training scores: bounds are not capped by them (--no-train-bound).")
+    return {**parameters, "train_bound": False}
 
 
 def _with_costs(parameters: dict[str, Any], curves: Table) -> dict[str, Any]:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-COLUMNS: Final = ("learner", "size", "train_score", "valid_score", "seconds")
+TRAIN_SCORE: Final = "train_score"  # may be left out
+COLUMNS: Final = ("learner", "size", TRAIN_SCORE, "valid_score", "seconds")
 FAILURE_COLUMN: Final = "failure"
 # LCDB's names of our columns. Its training time stands for all seconds where a file has no others.
 LCDB: Final = {"size_train": "size", "score_train": "train_score", "score_valid": "valid_score"}
@@ -61,7 +62,7 @@ class Table:
 
     A CSV file has the columns `learner,size,train_score,valid_score,seconds` in any order, or those of LCDB. Other
     columns are ignored, except an optional `failure`, which holds `kind: message` if training failed; then the scores
-    are empty. The training score may be empty if it was not measured.
+    are empty. The training score may be empty, or its column left out, if it was not measured.
 
     Parameters
     ----------
@@ -117,6 +118,11 @@ class Table:
     def sizes(self) -> tuple[int, ...]:
         """All sizes of any learner, in ascending order."""
         return tuple(sorted({allocation.size for allocation in self.outcomes}))
+
+    @cached_property
+    def train_scores(self) -> bool:
+        """Whether every score on the training sample was recorded."""
+        return all(each.train_score is not None for each in self.outcomes.values() if isinstance(each, Measurement))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -273,7 +279,7 @@ def _header(row: list[str], name: str) -> list[str]:
     header = [LCDB.get(column, column) for column in given]
     if "seconds" not in header:
         header = ["seconds" if column == TRAIN_TIME else column for column in header]
-    if missing := [column for column in COLUMNS if column not in header]:
+    if missing := [column for column in COLUMNS if column not in header and column != TRAIN_SCORE]:
         raise InputError(
             f"{name} must have the columns {','.join(COLUMNS)} in its first line, or those of LCDB, got"
             f" {','.join(given)[:200]!r}. Add `{missing[0]}`."
@@ -302,13 +308,13 @@ def _parsed(row: list[str], header: list[str], dataset: str) -> _Line:
 
 def _outcome(values: Mapping[str, str]) -> Outcome:
     if failure := values.get(FAILURE_COLUMN, ""):
-        scores = [values[column] for column in COLUMNS[2:4]]
+        scores = [values.get(column, "") for column in COLUMNS[2:4]]
         if any(scores):
             raise InputError(f"a line with a `failure` must leave its scores empty, got {','.join(scores)}.")
         kind, _, message = failure.partition(":")
         return Failure(kind.strip(), message.strip(), _finite(values, "seconds"))
     return Measurement(
-        _optional(_finite, values, "train_score"),
+        _optional(_finite, values, TRAIN_SCORE),
         _finite(values, "valid_score"),
         _finite(values, "seconds"),
         fitting=_optional(_finite, values, TRAIN_TIME),
