@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,6 +139,9 @@ def test_a_daemon_of_a_call_does_not_outlive_the_next_nursery_where_owner_and_se
     nursery.begin({"what": "start_others", "path": str(path), "apart": True, "stay": True})
     wait_until(lambda: len(pids(path)) == 2)
     os.kill(nursery._process.pid, signal.SIGKILL)  # noqa: SLF001  # its owner does not notice, as if it were killed too
+    with closing(Nursery("faults:call")) as copied:
+        copied.note(Path(shutil.copy(note, tmp_path / "copy")))
+        assert all(map(alive, pids(path))), "a copy of a folder is another run"
     with closing(Nursery("faults:call")) as other:
         other.note(note)
         assert not any(map(alive, pids(path)))

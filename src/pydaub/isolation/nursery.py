@@ -166,13 +166,16 @@ class Nursery:
         """Note in a file how the processes are found, until `close`; kill those that an earlier note there is about.
 
         An earlier note means that its nursery was killed, and perhaps its server in the same moment. The caller makes
-        sure that no other process uses the file.
+        sure that no other process uses the file. A copy of a note ends nothing: its processes are those of the
+        original, and may be at work.
         """
         with suppress(OSError, ValueError):
-            if MARKER.fullmatch(before := path.read_text()):
+            before, _, file = path.read_text().partition(" ")
+            if MARKER.fullmatch(before) and file == _identity(path):
                 kill_marked(before)
         with suppress(OSError):  # a disk that is full; nothing but this depends on the note
-            path.write_text(self._marker)
+            path.touch()
+            path.write_text(f"{self._marker} {_identity(path)}")
             self._note = path
 
     def begin(
@@ -306,3 +309,9 @@ class Nursery:
 
 
 _spare: list[Nursery] = []  # started early and not taken yet
+
+
+def _identity(path: Path) -> str:
+    """Return what distinguishes a file from its copies."""
+    found = path.stat()
+    return f"{found.st_dev}:{found.st_ino}"
