@@ -67,7 +67,8 @@ def test_the_guides_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )
     commands = re.findall(r"^pydaub (.*?)(?: +#.*)?$", (ROOT / "docs/guide.md").read_text(), flags=re.MULTILINE)
     assert len(commands) > 5
-    for command in commands:
+    for written_down in commands:
+        command = re.sub(r"s3://bucket/(folder|parts)", "parts", written_down)  # there is no such bucket
         more = next((more for start, more in SHORTER.items() if command.startswith(start)), [])
         done = call(*shlex.split(command.replace("mine.py,sklearn", "mine.py,tree")), *more)
         assert done.code == 0, f"{command}: {done.err}"

@@ -81,7 +81,9 @@ FILES = {
     "svmlight": Case(write_svmlight, names=False),
 }
 NAMED = {"OpenML": "openml:61", "parity": "parity:500"}
-MODULES = [module.name for module in pkgutil.iter_modules(formats.__path__) if module.name not in {"base", "folders"}]
+MODULES = [
+    module.name for module in pkgutil.iter_modules(formats.__path__) if module.name not in {"base", "folders", "stores"}
+]
 
 every_file_format = pytest.mark.parametrize("kind", FILE_FORMATS, ids=lambda kind: kind.name)
 every_named_format = pytest.mark.parametrize("kind", NAMED_FORMATS, ids=lambda kind: kind.name)
