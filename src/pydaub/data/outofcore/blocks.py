@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pydaub.data.formats.stores import File
 
 LARGEST_BLOCK: Final = 1 << 30  # bytes, so that the 32-bit offsets of text suffice
-TRIMMED: Final = 8  # blocks after which freed memory is returned to the system, which then clears it again
+TRIMMED: Final = 2  # blocks after which freed memory is returned to the system, which then clears it again
 READING_SHARE: Final = 1 / 3  # of the memory, for what must be decompressed as a whole
 
 

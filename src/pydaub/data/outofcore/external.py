@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pydaub.data.schema import Kind, Task
 
 LEAST_MEMORY: Final = 64 << 20  # bytes to work with
-BLOCK_SHARE: Final = 1 / 24  # of the memory: several copies of a block exist while it is processed
+BLOCK_SHARE: Final = 1 / 32  # of the memory: several copies of a block exist while it is processed
 SAME_MEMORY: Final = 0.1  # relative difference up to which a run is resumed with its first memory limit
 LOCK, SURVEY = "lock", "survey.json"
 
