@@ -31,7 +31,7 @@ def test_a_run_survives_what_happens_to_it(tmp_path: Path) -> None:
 
 
 @needs_proc
-@pytest.mark.slow("processes")
+@pytest.mark.slow("versions")
 def test_a_preparation_survives_what_happens_to_it(tmp_path: Path) -> None:
     trial = Trial(tmp_path, "prepare")
     for number in representative(trial.operations(), 1):

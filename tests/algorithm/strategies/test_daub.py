@@ -28,7 +28,7 @@ from pydaub import (
 from pydaub.algorithm.strategies.bounded import NAMES
 from tables import random_schedule, random_table
 
-CHUNKS = 20
+CHUNKS = 12
 TABLES_IN_A_CHUNK = 200
 
 

@@ -212,7 +212,7 @@ def test_only_the_address_of_the_connected_cluster_is_accepted(tmp_path: Path) -
         RayEngine(task(RACERS), tmp_path, Limits(None, 10**15))
 
 
-@pytest.mark.parametrize("token", [None, "0" * 64])
+@pytest.mark.parametrize("token", [None, pytest.param("0" * 64, marks=pytest.mark.slow("cluster"))])
 def test_a_missing_or_wrong_token_is_reported(token: str | None, tmp_path: Path) -> None:
     ray_here.cluster(2)
     environment = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_TOKEN"}
@@ -335,7 +335,7 @@ def test_a_node_that_joins_is_used_at_once(tmp_path: Path) -> None:
     engine.close()
 
 
-@pytest.mark.parametrize("nodes", [2, 1])
+@pytest.mark.parametrize("nodes", [2, pytest.param(1, marks=pytest.mark.slow("cluster"))])
 def test_the_answer_is_that_of_one_process_however_many_nodes_there_are(
     serial: Any, nodes: int, tmp_path: Path
 ) -> None:
@@ -391,6 +391,7 @@ def test_an_evaluation_that_ray_kills_for_lack_of_memory_is_not_retried_forever(
     assert outcome == Failure("memory", words, 0.0)
 
 
+@pytest.mark.slow("cluster")
 def test_a_head_that_is_lost_ends_the_run_which_can_be_resumed(
     serial: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,6 +442,7 @@ finally:
 """
 
 
+@pytest.mark.slow("cluster")
 def test_a_local_cluster_listens_on_loopback_only_is_left_in_the_end_and_gives_the_same_result(
     own: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:

@@ -75,7 +75,7 @@ def test_the_stack_is_deeper_than_that_of_a_usual_thread() -> None:
     assert jvm.call(lambda: nested(20_000)) > 20_000
 
 
-@pytest.mark.slow("weka")
+@pytest.mark.slow("versions")
 def test_a_full_stack_is_a_recursion_error() -> None:
     jvm.start()
     with pytest.raises(RecursionError, match="the JVM's stack is full"):
@@ -219,7 +219,7 @@ os.wait()
     assert "the JVM was started before this process was forked" in done.stdout, done
 
 
-@pytest.mark.slow("weka")
+@pytest.mark.slow("versions")
 def test_a_running_jvm_must_have_weka_on_its_class_path() -> None:
     code = """
 import jpype, sys
