@@ -61,7 +61,7 @@ def small_disk(place: Path, size: str) -> Iterator[Path]:
 
 
 @needs_proc
-@pytest.mark.slow("processes")
+@pytest.mark.slow("versions")
 @pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is Linux's")
 def test_a_full_disk_stops_every_command_with_its_reason_and_blames_no_learner(tmp_path: Path) -> None:
     """A file system that is really full: some of the writes are of C code, which no injection reaches."""

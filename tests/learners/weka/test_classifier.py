@@ -238,7 +238,7 @@ def test_unclassified_rows_get_the_class_shares_of_training() -> None:
     assert list(fitted.predict(new)) == ["a", "b", "b"]
 
 
-@pytest.mark.slow("weka")
+@pytest.mark.slow("versions")
 def test_it_works_in_a_pipeline_and_in_other_processes() -> None:
     X, y = load_wine(return_X_y=True)
     learner = make_pipeline(FunctionTransformer(), WekaClassifier("weka.classifiers.bayes.NaiveBayes"))
