@@ -116,8 +116,8 @@ class HandOver:
             return Handed()
         found, refitted, note = self._fitted(account, scores)
         references = {each.learner: reference for each, reference in found.items()}
-        used = self._task.adjust and account.adjusted is not None and account.adjusted.used
-        adjustment = account.adjusted.parameters if used and account.adjusted else None
+        known = account.adjusted if self._task.adjust else None
+        adjustment = known.parameters if known and known.used else None
         if save_to is not None:
             arguments = {"weights": None if weights is None else dict(weights), "adjustment": adjustment}
             return Handed(None, refitted, note, self._saved(references, arguments, save_to))

@@ -18,12 +18,8 @@ import pyarrow as pa
 from pydaub.errors import InputError, one_line
 
 NATIVE: Final = ("s3", "gs", "gcs")  # which pyarrow reads by itself
-SETTINGS: Final = (
-    "scheme",
-    "region",
-    "endpoint_override",
-    "retry_limit_seconds",
-)  # that an address may contain: no secrets
+# What may follow a question mark in an address. None of it is secret.
+SETTINGS: Final = ("scheme", "region", "endpoint_override", "retry_limit_seconds")
 ANONYMOUS: Final = "anonymous"
 WILD: Final = frozenset("*[")  # characters of a pattern
 
