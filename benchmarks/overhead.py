@@ -28,7 +28,7 @@ from pydaub.evaluation.evaluate import Task, changed_parameters, evaluate, seed_
 from pydaub.learners import portfolio
 
 if TYPE_CHECKING:
-    from pydaub.records import Event
+    from pydaub.events import Event
 
 DEFAULT = "sklearn,-catboost,-svm-*"  # the overhead would disappear in the time of the slowest
 

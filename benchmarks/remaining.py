@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from pydaub import Account
     from pydaub.algorithm.strategies import Strategy
-    from pydaub.records import Event
+    from pydaub.events import Event
 
 Factors: TypeAlias = dict[str, dict[str, tuple[tuple[float, ...], ...]]]
 WORKERS: Final = (1, 2, 4)

@@ -44,8 +44,8 @@ from pydaub.data import Prepared, Split, load
 from pydaub.engines.recorded import COLUMNS, FAILURE_COLUMN, Table
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured, PydaubError
 from pydaub.evaluation.evaluate import Task
+from pydaub.events import Evaluated, Event
 from pydaub.learners import portfolio
-from pydaub.records import Evaluated, Event
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan, versions
 

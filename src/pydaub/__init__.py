@@ -41,27 +41,22 @@ if TYPE_CHECKING:
         RefusedAllocation,
         SavedLearnerError,
     )
-    from pydaub.learners.weka.classifier import WekaClassifier
-    from pydaub.records import (
+    from pydaub.events import (
         Adjusted,
-        Allocation,
         Asked,
         Combined,
         Drawn,
         Evaluated,
-        Failure,
         Limited,
-        Measurement,
-        Outcome,
-        Postponed,
         Resumed,
-        Scores,
         Selected,
         Started,
         Steered,
         Stopped,
         Submitted,
     )
+    from pydaub.learners.weka.classifier import WekaClassifier
+    from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores
     from pydaub.runs.account import Account
     from pydaub.runs.journal import Journal
     from pydaub.runs.loop import run
@@ -137,6 +132,7 @@ __all__ = [
 _MODULES = (
     "errors",
     "records",
+    "events",
     "algorithm.bounds",
     "algorithm.curve",
     "algorithm.schedule",

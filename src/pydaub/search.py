@@ -34,11 +34,12 @@ from pydaub.data.rows import frame_of
 from pydaub.engines.registry import Where, workers_from
 from pydaub.errors import FitFailed, InputError
 from pydaub.evaluation.evaluate import Task
+from pydaub.events import Evaluated, Event
 from pydaub.exports.mlflow import autologged, autologs, without_autologging
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
 from pydaub.learners.own import kind
-from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Evaluated, Event, Failure
+from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure
 from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.views.callbacks import Callbacks, CallbackSupportMixin, with_callbacks

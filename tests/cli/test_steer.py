@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import alive, call, numbers, refused, started, wait_until, written
-from pydaub.records import Evaluated, Steered, Submitted
+from pydaub.events import Evaluated, Steered, Submitted
 from pydaub.runs.journal import read
 
 LEARNERS = """

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pydaub import Allocation, Frugal, Journal, Measurement, Outcome, Schedule, Table, TableEngine
-from pydaub.records import Evaluated, Event, Failure, Scores
+from pydaub.events import Evaluated, Event
+from pydaub.records import Failure, Scores
 from pydaub.runs.account import Account
 from pydaub.runs.loop import run
 

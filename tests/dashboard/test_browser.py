@@ -15,7 +15,7 @@ import pytest
 from cli.commands import numbers, started, wait_until, written
 from dashboard import races
 from dashboard.pages import CHROMIUM, finished, needs_dashboard, watched
-from pydaub.records import Evaluated, Steered
+from pydaub.events import Evaluated, Steered
 from pydaub.runs.journal import read
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive a browser")

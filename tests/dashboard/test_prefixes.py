@@ -22,7 +22,8 @@ from pydaub import (
     Table,
     TableEngine,
 )
-from pydaub.records import Evaluated, Event, Scores, Steered
+from pydaub.events import Evaluated, Event, Steered
+from pydaub.records import Scores
 from pydaub.runs.journal import read
 from pydaub.runs.loop import Steering, run
 from pydaub.runs.steering import Mailbox

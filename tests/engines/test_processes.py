@@ -43,9 +43,10 @@ from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
 from pydaub.engines.registry import Where
 from pydaub.evaluation.evaluate import THREADED, Task
+from pydaub.events import Evaluated
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
-from pydaub.records import Evaluated, outcome_to_json
+from pydaub.records import outcome_to_json
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan
 from pydaub.runs.selection import select

@@ -21,8 +21,8 @@ from pydaub.engines import worker
 from pydaub.engines.recorded import Table
 from pydaub.engines.table import TableEngine
 from pydaub.errors import InputError
+from pydaub.events import Evaluated
 from pydaub.isolation.child import Answer
-from pydaub.records import Evaluated
 from pydaub.runs.journal import read
 
 SCRIPT = Path(__file__).parents[2] / "experiments" / "curves.py"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydaub import Account, Result, Strategy
-    from pydaub.records import Event
+    from pydaub.events import Event
 
 
 def facts(account: Account) -> dict[str, Any]:

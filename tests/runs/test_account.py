@@ -33,7 +33,7 @@ from pydaub import (
     run,
 )
 from pydaub.algorithm.strategies import strategy_of
-from pydaub.records import Event, Resumed
+from pydaub.events import Event, Resumed
 from pydaub.runs.account import Standing
 from runs.recording import facts, recorded
 from tables import random_schedule, random_table

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from pydaub import Account, Allocation, Asked, Evaluated, Full, Measurement, Schedule, Scores, Selected
-from pydaub.records import Event
+from pydaub.events import Event
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.contest import contest
 

@@ -15,8 +15,8 @@ from pydaub import Account
 from pydaub.data import prepare
 from pydaub.engines.registry import Where, open_engine
 from pydaub.evaluation.evaluate import Task
+from pydaub.events import Started
 from pydaub.learners import listed
-from pydaub.records import Started
 from pydaub.runs.handover import START, TOO_LATE, HandOver
 from pydaub.runs.loop import Loop
 from pydaub.runs.plan import plan

@@ -30,7 +30,7 @@ from pydaub import (
     Selected,
     Started,
 )
-from pydaub.records import Event
+from pydaub.events import Event
 from pydaub.runs.journal import read
 
 SETTINGS = {"strategy": "daub", "sizes": [1, 2, 4], "nested": {"a": None}}

@@ -44,7 +44,7 @@ from pydaub import (
     TableEngine,
     run,
 )
-from pydaub.records import Event
+from pydaub.events import Event
 from pydaub.runs.journal import read
 from tables import random_schedule, random_table, write_csv
 

@@ -29,7 +29,7 @@ from pydaub import (
     TableEngine,
     run,
 )
-from pydaub.records import Event, Resumed, Steered
+from pydaub.events import Event, Resumed, Steered
 from pydaub.runs import remaining as module
 from pydaub.runs.journal import read
 from pydaub.runs.loop import Loop

@@ -28,7 +28,7 @@ from pydaub import (
     TableEngine,
     run,
 )
-from pydaub.records import Asked, Evaluated, Event, Selected, Steered, Submitted
+from pydaub.events import Asked, Evaluated, Event, Selected, Steered, Submitted
 from pydaub.runs.account import Account
 from pydaub.runs.journal import is_held, read
 from pydaub.runs.loop import Steering

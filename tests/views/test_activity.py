@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.races import race
 from pydaub import Account
-from pydaub.records import Steered
+from pydaub.events import Steered
 from pydaub.runs.contest import contest
 from pydaub.runs.journal import read
 from pydaub.views.activity import activity, focus

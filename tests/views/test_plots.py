@@ -12,7 +12,8 @@ from matplotlib.text import Text
 
 from pydaub import Account, Allocation, Daub, Evaluated, Failure, Measurement, Schedule, Table, TableEngine
 from pydaub.errors import InputError
-from pydaub.records import Scores, Started
+from pydaub.events import Started
+from pydaub.records import Scores
 from pydaub.runs.loop import Loop
 from pydaub.views.plots import DPI, FONT, FORMATS, curves_of_leaders, draw_run, figures, leaders, rows_allocated
 

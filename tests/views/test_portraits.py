@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dashboard.races import race
 from pydaub import Account
-from pydaub.records import Combined, Drawn
+from pydaub.events import Combined, Drawn
 from pydaub.runs.journal import read
 from pydaub.views.story import learners, story
 

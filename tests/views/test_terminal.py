@@ -45,7 +45,8 @@ from pydaub import (
     Selected,
     Submitted,
 )
-from pydaub.records import Event, Stopped, score_text
+from pydaub.events import Event, Stopped
+from pydaub.records import score_text
 from pydaub.views.summary import counted, plain
 from pydaub.views.terminal import LEADERS, Display, live_table, print_run, print_table
 from pydaub.views.verdict import verdict

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pydaub import Account, Allocation, Asked, Evaluated, Failure, Full, Measurement, Schedule, Scores, Selected
-from pydaub.records import Event, Limited, Resumed, Steered, Stopped, Submitted
+from pydaub.events import Event, Limited, Resumed, Steered, Stopped, Submitted
 from pydaub.runs.contest import Contest
 from pydaub.views.verdict import verdict, verdict_on
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydaub.algorithm.strategies import Strategy
-    from pydaub.records import Adjusted, Combined
+    from pydaub.events import Adjusted, Combined
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result, Step
 

@@ -11,7 +11,7 @@ import typer
 from pydaub.cli import completion
 from pydaub.cli.app import app
 from pydaub.errors import InputError
-from pydaub.records import COMMANDS, Selected
+from pydaub.events import COMMANDS, Selected
 from pydaub.runs.journal import JOURNAL, is_held, read
 from pydaub.runs.steering import STEERING, Mailbox
 from pydaub.views.terminal import console, print_lines

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from pydaub.dashboard.following import Following
 from pydaub.dashboard.page import assembled, list_page
 from pydaub.errors import InputError, one_line
-from pydaub.records import COMMANDS
+from pydaub.events import COMMANDS
 from pydaub.runs.journal import JOURNAL, is_held
 from pydaub.runs.notes import LONGEST, keep_notes, notes
 from pydaub.runs.steering import STEERING, Mailbox

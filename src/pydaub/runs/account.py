@@ -9,27 +9,22 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.algorithm.curve import USUAL_GROWTH, Growth
 from pydaub.algorithm.strategies import Steerable, strategy_of
 from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch
-from pydaub.records import (
+from pydaub.events import (
     Adjusted,
-    Allocation,
     Asked,
     Combined,
     Drawn,
     Evaluated,
     Event,
-    Failure,
     Limited,
-    Measurement,
-    Outcome,
-    Postponed,
     Resumed,
-    Scores,
     Selected,
     Started,
     Steered,
     Stopped,
     Submitted,
 )
+from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores
 from pydaub.runs.result import Result, Step, projected_seconds
 
 if TYPE_CHECKING:

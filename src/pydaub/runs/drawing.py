@@ -6,8 +6,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from pydaub.algorithm.strategies.groups import drawn_name
+from pydaub.events import Drawn
 from pydaub.learners.spaces import FIRST_DRAWS, check_optuna, in_words
-from pydaub.records import Drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

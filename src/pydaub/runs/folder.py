@@ -39,7 +39,8 @@ from pydaub.data.formats.stores import is_address
 from pydaub.data.names import listed
 from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
-from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Started
+from pydaub.events import Started
+from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS
 from pydaub.runs.account import Account
 from pydaub.runs.journal import JOURNAL, is_held, read
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydaub.errors import InputError, JournalDamaged, JournalError, JournalLocked, JournalMismatch
-from pydaub.records import Event, Started, from_json, to_json
+from pydaub.events import Event, Started, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

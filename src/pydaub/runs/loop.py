@@ -21,16 +21,13 @@ from pydaub.errors import (
     NothingMeasured,
     RefusedAllocation,
 )
-from pydaub.records import (
+from pydaub.events import (
     Adjusted,
-    Allocation,
     Combined,
     Drawn,
     Evaluated,
     Event,
     Limited,
-    Outcome,
-    Postponed,
     Resumed,
     Selected,
     Started,
@@ -38,6 +35,7 @@ from pydaub.records import (
     Stopped,
     Submitted,
 )
+from pydaub.records import Allocation, Outcome, Postponed
 from pydaub.runs.account import BY_HAND, Account
 from pydaub.runs.hurry import Hurry
 from pydaub.runs.journal import Journal

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.engines.registry import Where, open_engine
 from pydaub.errors import InputError
+from pydaub.events import Started
 from pydaub.isolation.proc import machine
 from pydaub.learners import built_in
-from pydaub.records import Started
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.drawing import Drawing
 from pydaub.runs.handover import Handed, HandOver

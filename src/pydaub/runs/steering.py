@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from pydaub.errors import InputError
-from pydaub.records import Steered
+from pydaub.events import Steered
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydaub.records import Evaluated, Event, Submitted
+from pydaub.events import Evaluated, Event, Submitted
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -20,7 +20,7 @@ from pydaub.views.verdict import verdict_on
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pydaub.records import Event
+    from pydaub.events import Event
     from pydaub.runs.account import Account
     from pydaub.runs.contest import Contest
     from pydaub.views.scales import Points

@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import InputError, grouped
-from pydaub.records import Failure, Measurement, Postponed, Steered, score_text
+from pydaub.events import Steered
+from pydaub.records import Failure, Measurement, Postponed, score_text
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.advice import advise
 
 if TYPE_CHECKING:
     from pydaub.engines import Table
-    from pydaub.records import Evaluated
+    from pydaub.events import Evaluated
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
 

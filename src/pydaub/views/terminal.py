@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pydaub.records import Evaluated, Steered
+from pydaub.events import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
 from pydaub.views.activity import activity
 from pydaub.views.standings import lines
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pydaub.engines import Table
-    from pydaub.records import Event
+    from pydaub.events import Event
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
     from pydaub.views.standings import Line

@@ -49,9 +49,9 @@ from pydaub.engines.processes import ProcessEngine
 from pydaub.engines.registry import Where
 from pydaub.engines.serial import SerialEngine
 from pydaub.evaluation.evaluate import Task, evaluate
+from pydaub.events import Evaluated
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
-from pydaub.records import Evaluated
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan
 from pydaub.runs.selection import select
