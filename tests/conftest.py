@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded: small matrices are quicker with one
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # and so is training on small samples
 
 from forking import Forking
 
@@ -23,7 +24,7 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)  # make fuzz
 settings.load_profile("quick")
 
-AS_FOR_USERS = ("isolation", "engines")  # tests of how servers start and end
+AS_FOR_USERS = ("isolation", "engines/cluster")  # tests of how servers start and end
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

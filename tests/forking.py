@@ -2,7 +2,7 @@
 
 To import scikit-learn takes longer than most tests that train a few learners. A server that is started so is as real
 as any: a process of its own, in a session of its own, with the environment and the folder that it would have had.
-How servers are started otherwise is tested in `isolation`, `engines`, and wherever a command has its own process.
+How servers are started otherwise is tested in `isolation` and wherever a command has its own process.
 """
 
 from __future__ import annotations

@@ -10,12 +10,13 @@ import re
 import shutil
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from cli.commands import CHEAP, PATIENCE, Finished, call, numbers, refused, sequence, started, written
+from cli.commands import CHEAP, PATIENCE, Finished, call, numbers, refused, sequence, written
 from pydaub.cli.inspecting import formula
 from pydaub.views.summary import CONTROLS
 
@@ -257,9 +258,12 @@ def test_predictions_are_written_as_a_whole_and_through_links(finished: Finished
     assert link.is_symlink()
     assert real.read_text() == expected
     os.mkfifo(pipe)
-    with started("predict", finished.folder, finished.data, "--out", pipe) as process:
-        assert pipe.read_text() == expected
-        assert process.wait(PATIENCE) == 0
+    read: list[str] = []
+    reader = Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert call("predict", finished.folder, finished.data, "--out", pipe).code == 0
+    reader.join(PATIENCE)
+    assert read == [expected]
     assert pipe.is_fifo()
     assert "Cannot write " in refused("predict", finished.folder, finished.data, "--out", tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "pipe.csv", "real.csv"]

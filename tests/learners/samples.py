@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from pydaub.data.schema import Column, Schema, Task
 
-FEWER = {"n_estimators": 3, "iterations": 3, "max_iter": 20}  # rounds of training
+FEWER = {"n_estimators": 3, "iterations": 3, "max_iter": 20, "max_rules": 3}  # rounds of training
 
 
 class Rows(NamedTuple):

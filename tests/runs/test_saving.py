@@ -10,7 +10,7 @@ import threading
 import zipfile
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import cloudpickle
 import numpy as np
@@ -27,24 +27,35 @@ from pydaub import Allocation, InputError, Measurement
 from pydaub.data import Prepared, prepare
 from pydaub.data.schema import Task as Kind
 from pydaub.errors import FolderTrouble, SavedLearnerError
+from pydaub.evaluation.encoded import key_of
 from pydaub.evaluation.evaluate import Task, evaluate
-from pydaub.learners import Learner, portfolio, recipes
+from pydaub.learners import Learner, portfolio
+from pydaub.learners.encoding import shared_steps
 from pydaub.runs.saving import ABOUT, PICKLE, SAFE, Saved, load, not_saved, save, saved_in
 
 
 @cache
-def data_of(kind: Kind) -> Prepared:
-    rows = made("frame", kind, rows=80)
+def data_of(kind: Kind, form: str) -> Prepared:
+    rows = made(form, kind, rows=80)
     return prepare(rows.X, rows.y, task=kind)
 
 
-EVERY = [(kind, name) for kind in ("classification", "regression") for name in recipes(data_of(kind).schema)]
+def cases() -> list[tuple[Kind, str, str]]:
+    """Return each learner with few columns, and the first learner with each preprocessing with columns of all kinds."""
+    found: list[tuple[Kind, str, str]] = []
+    for kind in get_args(Kind):
+        learners = portfolio("sklearn", data_of(kind, "frame").schema)
+        found += [(kind, "mixed", name) for name in learners]
+        steps = {name: shared_steps(learner.estimator) for name, learner in learners.items()}
+        firsts = {key_of(each): name for name, each in reversed(steps.items()) if each is not None}
+        found += [(kind, "frame", name) for name in firsts.values()]
+    return found
 
 
-@pytest.mark.parametrize(("kind", "name"), EVERY)
-def test_every_learner_of_the_portfolio_is_saved_as_data(kind: Kind, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "form", "name"), cases())
+def test_every_learner_of_the_portfolio_is_saved_as_data(kind: Kind, form: str, name: str, tmp_path: Path) -> None:
     """The columns are mixed, so that preprocessing is saved too."""
-    data = data_of(kind)
+    data = data_of(kind, form)
     learner = Learner(name, quick(portfolio(name, data.schema)[name].estimator))
     evaluation = evaluate(Task(data, {name: learner}), Allocation(name, 50))
     assert isinstance(evaluation.outcome, Measurement), evaluation.outcome

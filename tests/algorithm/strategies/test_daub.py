@@ -29,7 +29,7 @@ from pydaub.algorithm.strategies.bounded import NAMES
 from tables import random_schedule, random_table
 
 CHUNKS = 12
-TABLES_IN_A_CHUNK = 200
+TABLES_IN_A_CHUNK = 100
 
 
 @pytest.mark.parametrize("use_train", [True, False], ids=["daub", "no f^T"])
