@@ -60,6 +60,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     content = written(path)
     assert read(path) == [Started(SETTINGS), *EVENTS]
+    assert read(path, only_first=True) == [Started(SETTINGS)]
     with Journal(path, SETTINGS) as journal:
         assert journal.events == [Started(SETTINGS), *EVENTS]
     assert path.read_bytes() == content, "opening a whole journal changes nothing"

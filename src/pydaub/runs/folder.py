@@ -164,7 +164,7 @@ class RunFolder:
 
     def begun(self) -> dict[str, Any]:
         """Return the settings with which the run began; none if it was killed before they were written."""
-        events = read(self.journal) if self.journal.exists() else []
+        events = read(self.journal, only_first=True) if self.journal.exists() else []
         return dict(events[0].settings) if events and isinstance(events[0], Started) else {}
 
     def account(self) -> Account:

@@ -63,8 +63,9 @@ class HandOver:
 
     def seconds(self, account: Account) -> float:
         """Return how long this will probably take, if the run ended now; 0 if the limit leaves no time for it."""
-        members = self._members(account)
-        if not members or not (self._refit or self._task.ensemble or self._task.adjust):
+        if not (self._refit or self._task.ensemble or self._task.adjust) or account.best_with_all_rows == -math.inf:
+            return 0.0
+        if not (members := self._members(account)):
             return 0.0
         best = sorted(members, key=lambda each: -members[each].valid_score)[: self._task.kept]
         found = START

@@ -167,12 +167,13 @@ class Journal:
             _sync(self._file)
 
 
-def read(path: str | Path) -> list[Event]:
+def read(path: str | Path, *, only_first: bool = False) -> list[Event]:
     """Return the complete events of a journal without locking it; another process may be writing it."""
     try:
         if not Path(path).is_file() and Path(path).exists():
             raise JournalError(f"{path} must be a regular file.")
-        content = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            content = file.readline() if only_first else file.read()
     except OSError as error:
         raise JournalError(f"Cannot read the journal {path}: {error.strerror}.") from None
     return _parsed(content, Lines(Path(path)))[0]

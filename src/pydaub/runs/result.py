@@ -85,8 +85,8 @@ class Result:
         if self.selected is None or self.selected_size is None:
             return None
         chosen = Allocation(self.selected, self.selected_size)
-        outcomes = {step.allocation: step.outcome for step in self.steps}
-        outcome = outcomes.get(chosen, self.speculated.get(chosen))
+        asked = (step.outcome for step in reversed(self.steps) if step.allocation == chosen)
+        outcome = next(asked, self.speculated.get(chosen))
         return outcome if isinstance(outcome, Measurement) else None
 
 

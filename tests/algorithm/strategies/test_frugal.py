@@ -635,3 +635,22 @@ def test_few_scored_rows_make_the_forecast_less_certain() -> None:
         return found
 
     assert bound(None) == bound(20_000) < bound(400)
+
+
+def test_the_best_with_all_rows_is_known_at_every_moment() -> None:
+    """Also after the best has been dropped, and after it came back."""
+    dropped = 0
+    for seed in range(12):
+        table = random_table(random.Random(seed), SCHEDULE)
+        strategy = Frugal(table.learners, SCHEDULE, delta=1e-6)
+        at_full = strategy._at_full  # noqa: SLF001  # what it knows is looked at
+        while (allocation := strategy.ask()) is not None:
+            strategy.tell(allocation, table[allocation])
+            if len(at_full) > 1:
+                best = max(at_full, key=lambda name: at_full[name])
+                strategy.drop(best)
+                assert strategy._best_at_full == max(at_full.values())  # noqa: SLF001
+                strategy.restore(best)
+                dropped += 1
+            assert strategy._best_at_full == max(at_full.values(), default=None)  # noqa: SLF001
+    assert dropped

@@ -83,6 +83,7 @@ class Strategy(ABC):
         self._bounds: dict[str, float] = {}  # for strategies that have bounds
         self._outstanding: Allocation | None = None
         self._at_full: dict[str, float] = {}  # scores at the full size of the learners that may win
+        self._best_at_full: float | None = None  # the highest of them
 
     def ask(self) -> Allocation | None:
         """Return the next allocation to evaluate, or None once the winner is known.
@@ -124,7 +125,7 @@ class Strategy(ABC):
         if isinstance(outcome, Failure):
             self._failures[learner] = outcome
         elif isinstance(outcome, Measurement) and allocation.size == self.schedule.full_size:
-            self._at_full[learner] = outcome.valid_score
+            self._reach(learner, outcome.valid_score)
 
     @abstractmethod
     def forecast(self) -> Iterator[Allocation]:
@@ -236,6 +237,11 @@ class Strategy(ABC):
     def _check_known(self, learner: str) -> None:
         if learner not in self._curves:
             raise InputError(f"`learner` must be one of the strategy's {len(self.learners)}, got {learner!r}.")
+
+    def _reach(self, learner: str, score: float) -> None:
+        """Take note of a learner's score at the full size."""
+        self._at_full[learner] = score
+        self._best_at_full = score if self._best_at_full is None else max(self._best_at_full, score)
 
     def _next(self) -> Allocation | None:
         return self._choose()

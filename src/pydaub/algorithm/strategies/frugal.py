@@ -218,7 +218,7 @@ class Frugal(Steerable):
             return "it promises little, but costs so little that it is checked whether it rises late"
         if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
             return "every learner starts with the smallest size"
-        best = max(self._at_full.values(), default=None)
+        best = self._best_at_full
         compared = (
             "the highest priority" if best is None else f"more than the best on all rows so far, {score_text(best)}"
         )
@@ -350,7 +350,7 @@ class Frugal(Steerable):
 
     def _worth_more(self) -> str | None:
         """Return the family or space whose next learners bring most for their time, if that pays."""
-        best, price = max(self._at_full.values(), default=None), self._price()
+        best, price = self._best_at_full, self._price()
         found, most = None, 0.0
         for group in self._groups.open():
             started = self._groups.started(group)
@@ -420,7 +420,7 @@ class Frugal(Steerable):
 
     def _highest(self) -> tuple[str, float] | None:
         """Return the learner with the highest worth, the first of those that tie, and its worth."""
-        first, least = len(self.learners), max(self._at_full.values(), default=-math.inf)
+        first, least = len(self.learners), -math.inf if self._best_at_full is None else self._best_at_full
         self._rank()
         price, lowered = self._price(), []
         for most, position in self._waiting:

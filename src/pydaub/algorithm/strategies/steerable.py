@@ -49,6 +49,7 @@ class Steerable(Strategy):
         self._dropped.add(learner)
         self._leave(learner)
         self._at_full.pop(learner, None)
+        self._best_at_full = max(self._at_full.values(), default=None)
         if self._outstanding and self._outstanding.learner == learner:
             self._outstanding = None
         self._boosts = [name for name in self._boosts if name != learner]
@@ -60,7 +61,7 @@ class Steerable(Strategy):
             raise InputError(f"`restore` must be given a dropped learner, got {learner!r}.")
         self._dropped.remove(learner)
         if self._has_all_rows(learner):
-            self._at_full[learner] = self._curves[learner].measurements[-1].valid_score
+            self._reach(learner, self._curves[learner].measurements[-1].valid_score)
         self._reopen()
         self._enter(learner)
 
