@@ -32,7 +32,7 @@ from pydaub import (
 from pydaub.algorithm import strategies
 from tables import random_schedule, random_table
 
-SEEDS = range(100)
+SEEDS = range(50)
 SCHEDULE = Schedule.geometric(1000, 10, 2)
 Look = Callable[[Strategy], object]
 

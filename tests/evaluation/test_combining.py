@@ -11,7 +11,7 @@ from pydaub.data import Split, prepare
 from pydaub.evaluation.combining import FixedClassifier, FixedRegressor, chosen, combine
 from pydaub.evaluation.evaluate import Task
 
-ROWS = 4000
+ROWS = 2000
 
 
 class Noisy(ClassifierMixin, BaseEstimator):

@@ -89,7 +89,7 @@ def results(kind: Any, seed: int) -> list[tuple[Result, Table]]:
 
 
 @every_strategy
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", range(2))
 def test_every_claim_holds_for_the_curves(kind: Any, chunk: int) -> None:
     claims = 0
     for seed in range(40 * chunk, 40 * chunk + 40):

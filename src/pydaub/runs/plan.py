@@ -10,6 +10,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -281,12 +282,15 @@ def _named(value: Any) -> str:
     return repr(value)
 
 
+_version = cache(version)  # reading the metadata of all packages takes longer than a small fit
+
+
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
+            found[package] = _version(package)
     if "jpype1" in found:
         with suppress(InputError):  # there is no WEKA
             found["weka"] = jar().version

@@ -28,7 +28,7 @@ from pydaub import (
 from pydaub.algorithm.strategies.bounded import NAMES
 from tables import random_schedule, random_table
 
-CHUNKS = 12
+CHUNKS = 8
 TABLES_IN_A_CHUNK = 100
 
 
