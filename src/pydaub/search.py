@@ -35,6 +35,7 @@ from pydaub.engines.registry import Where, workers_from
 from pydaub.errors import FitFailed, InputError
 from pydaub.evaluation.evaluate import Task
 from pydaub.events import Evaluated, Event
+from pydaub.exports.grid import cv_results, parameters
 from pydaub.exports.mlflow import autologged, autologs, without_autologging
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
@@ -47,11 +48,10 @@ from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from pydaub.runs.account import Account
     from pydaub.runs.loop import Watch
-    from pydaub.runs.result import Step
 
 
 TOO_FEW = 2  # rows: one to train on and one to validate on
@@ -463,7 +463,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_size_, self.best_score_ = result.selected_size, result.valid_score
         self.failures_, self.allocations_ = dict(result.failures), list(result.steps)
         self.scorer_ = check_scorer(self.best_estimator_, scoring=self._scoring(data))
-        self.best_params_ = _parameters(selection.learners[result.selected or ""])
+        self.best_params_ = parameters(selection.learners[result.selected or ""])
         combined = selection.account.combined
         self.ensemble_ = dict(combined.weights) if combined and combined.used else None
         if combined and combined.used:
@@ -472,38 +472,13 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.adjustment_ = adjusted.parameters if adjusted and adjusted.used else None
         if adjusted and adjusted.used:
             self.best_score_ = adjusted.score
-        self.cv_results_ = self._results(result.steps, selection.learners)
+        self.cv_results_ = cv_results(result.steps, selection.learners)
         best = (result.selected, result.selected_size)
         asked = [(step.allocation.learner, step.allocation.size) for step in result.steps]
         self.best_index_ = asked.index(best) if best in asked else None
         self.multimetric_ = False
         if hasattr(self.best_estimator_, "classes_"):
             self.classes_ = self.best_estimator_.classes_
-
-    def _results(self, steps: tuple[Step, ...], learners: Mapping[str, Learner]) -> dict[str, Any]:
-        """Return arrays with an entry for each allocation; ranks are among equal sizes only."""
-        outcomes = [step.outcome for step in steps]
-        valid = np.array([getattr(each, "valid_score", np.nan) for each in outcomes])
-        sizes = np.array([step.allocation.size for step in steps])
-        rank = pd.Series(valid).groupby(sizes).rank("min", ascending=False, na_option="bottom")  # failures come last
-        parameters = {name: _parameters(learner) for name, learner in learners.items()}
-        failures = [f"{each.kind}: {each.message}" if isinstance(each, Failure) else "" for each in outcomes]
-        return {
-            "learner": np.array([step.allocation.learner for step in steps], dtype=object),
-            "size": sizes,
-            "params": [parameters[step.allocation.learner] for step in steps],
-            "mean_train_score": np.array([getattr(each, "train_score", None) for each in outcomes], dtype=float),
-            **_grid_columns([learners[step.allocation.learner].params or {} for step in steps]),
-            "mean_test_score": valid,
-            "std_test_score": np.array([_metric(each, "valid_score_std") for each in outcomes]),
-            "rank_test_score": rank.to_numpy(np.int32),
-            "mean_fit_time": np.array([getattr(each, "fitting", None) for each in outcomes], dtype=float),
-            "mean_score_time": np.array([getattr(each, "scoring", None) for each in outcomes], dtype=float),
-            "seconds": np.array([each.seconds for each in outcomes]),
-            "bound": np.array([np.nan if step.bound is None else step.bound for step in steps]),
-            "metrics": [dict(getattr(each, "metrics", {})) for each in outcomes],
-            "failure": np.array(failures, dtype=object),
-        }
 
     def _estimators(self) -> list[Any]:
         """Return the given estimators, as far as they are known without data."""
@@ -617,36 +592,6 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     transform = _delegated("transform", "Transform the rows with the selected learner.")
     score_samples = _delegated("score_samples", "Return the selected learner's scores of the rows.")
     inverse_transform = _delegated("inverse_transform", "Invert `transform` with the selected learner.")
-
-
-def _parameters(learner: Learner) -> dict[str, Any]:
-    """Return what distinguishes a learner: its parameters, where they were searched, or its name."""
-    return {"learner": learner.name} if learner.params is None else dict(learner.params)
-
-
-def _grid_columns(entries: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return an array for each parameter that was searched, as `GridSearchCV` does; entries without it are masked."""
-    columns = {}
-    for name in dict.fromkeys(name for entry in entries for name in entry):
-        given = {place: entry[name] for place, entry in enumerate(entries) if name in entry}
-        column = np.ma.MaskedArray(np.empty(len(entries), dtype=_dtype([*given.values()])), mask=True)
-        for place, value in given.items():
-            column[place] = value
-        columns[f"param_{name}"] = column
-    return columns
-
-
-def _dtype(values: list[Any]) -> Any:
-    """Return the type of an array of numbers; for other values, object."""
-    kinds = {type(value) for value in values}
-    plain = all(issubclass(each, bool | int | float | np.generic) for each in kinds)
-    found = np.array(values).dtype if plain else np.dtype(object)
-    return found if found.kind in "biuf" else object
-
-
-def _metric(outcome: Any, name: str) -> float:
-    """Return a metric of an outcome; nan where it has none."""
-    return float(getattr(outcome, "metrics", {}).get(name, np.nan))
 
 
 def _all(watches: list[Watch]) -> Watch:
