@@ -52,6 +52,10 @@ class _Commands(TyperGroup):
             what = "A file ends too early" if isinstance(error, EOFError) else "There is not enough memory"
             complain(f"{what} ({one_line(error)}).")
             raise typer.Exit(EXIT_FAILED) from None
+        except typer.BadParameter as error:
+            if "\n" not in (message := error.format_message()):
+                raise
+            (error.ctx or ctx).fail(" ".join(message.split()))  # the choices of a missing option take a line each
 
 
 app = typer.Typer(
