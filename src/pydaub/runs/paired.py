@@ -20,8 +20,11 @@ def told_apart(first: Sequence[float], second: Sequence[float]) -> bool:
     differences = np.subtract(first, second)
     if np.count_nonzero(differences) < LEAST_DIFFERENT:
         return False
-    error = np.std(differences, ddof=1) / np.sqrt(len(differences))
-    return bool(abs(np.mean(differences)) > stdtrit(len(differences) - 1, 1 - SIGNIFICANCE / 2) * error)
+    count = len(differences)
+    mean = differences.sum() / count
+    around = differences - mean
+    error = np.sqrt(around @ around / (count - 1) / count)  # `np.std` takes several times as long for few numbers
+    return bool(abs(mean) > stdtrit(count - 1, 1 - SIGNIFICANCE / 2) * error)
 
 
 def standard_error(parts: Sequence[float]) -> float | None:
