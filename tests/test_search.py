@@ -563,6 +563,15 @@ def test_few_rows_are_enough(count: int) -> None:
     assert found.predict(X).shape == (count,)
 
 
+@pytest.mark.parametrize("count", [3, 62, 63, 200])
+@pytest.mark.parametrize("form", [dict, list])
+def test_many_learners_are_printed_as_scikit_learn_prints_them(count: int, form: type) -> None:
+    """Although only those that it shows are formatted."""
+    many = DaubSearch(form({f"nb {number}": GaussianNB(var_smoothing=number + 1.0) for number in range(count)}.items()))
+    assert repr(many) == BaseEstimator.__repr__(many)
+    assert len(many.learners) == count
+
+
 def test_the_picture_in_a_notebook() -> None:
     before = search()._repr_html_()
     assert "GaussianNB" in before

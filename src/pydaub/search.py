@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from contextlib import contextmanager, suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass
 from inspect import isclass
 from pathlib import Path
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pydaub.runs.loop import Watch
 
 
+PRINTED = 31  # learners: scikit-learn prints at most 30 of the first, and some of the last
 TOO_FEW = 2  # rows: one to train on and one to validate on
 
 
@@ -542,7 +543,26 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _html_repr(self) -> str:
         """Return what a notebook displays: scikit-learn's diagram, below the verdict once there is one."""
         said = verdict_line(self.report_.account) if hasattr(self, "report_") else ""
-        return f"{said}{super()._html_repr()}"
+        return f"{said}{super(DaubSearch, self._abridged())._html_repr()}"
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # scikit-learn's name
+        return str(super(DaubSearch, self._abridged()).__repr__(N_CHAR_MAX))
+
+    def _abridged(self) -> DaubSearch:
+        """Return a copy with the learners that scikit-learn prints: it would format all of them, which takes long."""
+        given: Any = self.learners
+        if not isinstance(given, list | dict) or len(given) <= 2 * PRINTED:
+            return self
+        if isinstance(given, list):
+            few: Any = [*given[:PRINTED], *given[-PRINTED:]]
+        elif all(isinstance(name, str) for name in given):
+            names = sorted(given)  # as it prints them
+            few = {name: given[name] for name in [*names[:PRINTED], *names[-PRINTED:]]}
+        else:
+            return self
+        shown = copy(self)
+        shown.learners = few
+        return shown
 
     def score(self, X: Any, y: Any, **params: Any) -> float:
         """Return the selected learner's score on the given rows, by the scorer of the search."""
