@@ -1,28 +1,41 @@
 """How good the answer is after a given time: `pydaub run` with short time limits on real data sets.
 
-    python benchmarks/anytime.py FILE.parquet [FILE.parquet ...] [--limits 5 10 20 40 80] [--seeds 1]
-    python benchmarks/anytime.py --order
+    python -m benchmarks.anytime FILE.parquet [FILE.parquet ...] [--limits 5 10 20 40 80] [--seeds 1]
+    python -m benchmarks.anytime --order
+    python -m benchmarks.anytime --lcdb11 FILE [--workers 2]
 
 Each run is a process of its own, and its time counts from the call to the saved model. --with names the pydaub command
 of another environment, for a comparison with another commit in the same run. --order prints in which order the learners
-of the default portfolio add most to those before them for their time, on the tables in `experiments/measured`.
+of the default portfolio add most to those before them for their time, on the tables in `experiments/measured`. --lcdb11
+replays `frugal` on recorded curves with a virtual clock: limits are shares of the time of training everything. Losses
+are differences to the best score on all rows, in percent.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.lcdb.curves import Task, tasks_11
+from pydaub import Allocation, Frugal, NothingMeasured, Postponed, Schedule, Scores, Table, TableEngine, run
+from pydaub.learners.costs import GROWTHS
+
 MEASURED = Path(__file__).parents[1] / "experiments" / "measured"
 FIRST_SIZE = 1_000  # rows; what a first training costs
 LEAST_GAIN = 1e-6  # score per second
+SHARES = (1 / 400, 1 / 200, 1 / 100, 1 / 50, 1 / 25, 1 / 12)
+LEAST_ROWS = 4_000
+KINDS = {"KNN": "KNeighbors", **dict.fromkeys(("SVM_Linear", "SVM_Poly", "SVM_RBF", "SVM_Sigmoid"), "SVC")}
 
 
 def answer(command: str, path: Path, limit: float, seed: int) -> tuple[str, int, float, float]:
@@ -60,6 +73,52 @@ def order() -> None:
         print(f"{name:<24} {costs[name]:6.2f} s {best.mean():8.4f}")
 
 
+class Ending(TableEngine):
+    """An engine that ends an evaluation at the limit of its allocation, as those with processes do."""
+
+    def __init__(self, table: Table, workers: int) -> None:
+        super().__init__(table, workers)
+        self._whole = table
+
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
+        """Begin a virtual evaluation, with a table in which it takes no longer than its limit."""
+        outcome, limit = self._whole[allocation], allocation.limit or math.inf
+        self._table = self._whole if outcome.seconds <= limit else {allocation: Postponed(limit)}  # type: ignore[assignment]  # looked up only
+        super().submit(allocation, guess=guess)
+
+
+def losses(task: Task, workers: int) -> list[float]:
+    """Return what is lost within each share of the time of training everything."""
+    whole, best = (f(getattr(m, k) for m in task.at_full.values()) for f, k in ((sum, "seconds"), (max, "valid_score")))
+    growths = {name: GROWTHS[kind] for name in task.learners if (kind := KINDS.get(name))}
+    found = []
+    for share in SHARES:
+        strategy = Frugal(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows), growths=growths)
+        try:
+            result = run(strategy, Ending(task.table, workers), time_limit=whole * share)
+            score = task.recorded(result.selected or "", result.selected_size or 0).valid_score
+        except NothingMeasured:
+            score = min(each.valid_score for each in task.at_full.values())
+        found.append(best - score)
+    return found
+
+
+def p90(column: pd.Series) -> float:
+    """Return what nine of ten data sets do not exceed."""
+    return float(column.quantile(0.9))
+
+
+def recorded(path: Path, workers: int) -> None:
+    """Print the losses on recorded curves, by share of the time."""
+    tasks = [task for task in tasks_11(path) if task.full_size >= LEAST_ROWS]
+    with Pool(2) as pool:
+        frame = pd.DataFrame(
+            pool.map(partial(losses, workers=workers), tasks), columns=[f"1/{1 / s:.0f}" for s in SHARES]
+        )
+    frame = 100 * frame.groupby([task.data for task in tasks]).mean()
+    print(frame.agg(["count", "mean", p90, "max"]).round(2).to_string())
+
+
 def main() -> None:
     """Print one line for each data set, seed and limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -68,7 +127,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="number of splits (default: 1)")
     parser.add_argument("--with", dest="other", help="pydaub command of another environment")
     parser.add_argument("--order", action="store_true", help="print in which order learners add most")
+    parser.add_argument("--lcdb11", type=Path, help="curves of LCDB 1.1, of odd ids")
+    parser.add_argument("--workers", type=int, default=2, help="virtual workers (default: 2)")
     arguments = parser.parse_args()
+    if arguments.lcdb11:
+        recorded(arguments.lcdb11, arguments.workers)
     if arguments.order:
         order()
     commands = [str(Path(sys.executable).with_name("pydaub")), *([arguments.other] if arguments.other else [])]

@@ -23,6 +23,7 @@ from pydaub import (
     Started,
     Stopped,
     Submitted,
+    Withdrawn,
 )
 from pydaub.events import Event, from_json, to_json
 
@@ -44,6 +45,7 @@ EVENTS: list[Event] = [
     Drawn("space 9", {"C": 0.25, "branch": 1}, "C 3.1"),
     Resumed(3.0),
     Limited(600.0),
+    Withdrawn(A, 1 / 3),
     Started({"strategy": "daub"}, {"python": "3.11.7"}),
     Started({"strategy": "daub"}, {"python": "3.11.7"}, {"tree": "a decision tree"}),
     Stopped("time limit", 1 / 3),

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         Steered,
         Stopped,
         Submitted,
+        Withdrawn,
     )
     from pydaub.learners.weka.classifier import WekaClassifier
     from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores
@@ -124,6 +125,7 @@ __all__ = [
     "TableEngine",
     "UpperBound",
     "WekaClassifier",
+    "Withdrawn",
     "run",
 ]
 

@@ -78,6 +78,14 @@ class Limited:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """At this `clock` the evaluation of an `allocation` was ended: another must be done before the time limit."""
+
+    allocation: Allocation
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
 class Resumed:
     """Another process continued the run at this `clock`; whatever the earlier one was evaluating is lost."""
 
@@ -185,11 +193,12 @@ Event: TypeAlias = (
     | Stopped
     | Resumed
     | Limited
+    | Withdrawn
     | Steered
 )
 
 
-def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911  # one for each kind
+def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912  # one for each kind
     """Return the event as a flat JSON object."""
     match event:
         case Started(settings, versions, descriptions):
@@ -219,6 +228,8 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911  # one for e
             return {"kind": "resumed", "clock": float(clock)}
         case Limited(until):
             return {"kind": "limited", "until": float(until)}
+        case Withdrawn(Allocation(learner, size), clock):
+            return {"kind": "withdrawn", "learner": learner, "size": size, "clock": float(clock)}
         case Steered(command, learner, clock):
             return {"kind": "steered", "command": command, "learner": learner, "clock": float(clock)}
 
@@ -263,6 +274,8 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911
             return Resumed(number(fields["clock"], "clock"))
         case "limited":
             return Limited(number(fields["until"], "until"))
+        case "withdrawn":
+            return Withdrawn(Allocation(fields["learner"], fields["size"]), number(fields["clock"], "clock"))
         case "steered":
             return Steered(fields["command"], fields["learner"], number(fields["clock"], "clock"))
         case _:

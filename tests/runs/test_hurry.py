@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +18,10 @@ from pydaub import (
     Schedule,
     Table,
     TableEngine,
+    Withdrawn,
     run,
 )
+from pydaub.runs.journal import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +58,30 @@ def test_whatever_the_limit_a_learner_has_all_rows_in_time(kind: type[Frugal | D
     assert hurried > 0
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("size", [SIZES[0], SIZES[-1]])
+def test_a_learner_that_takes_far_too_long_makes_room(tmp_path: Path, workers: int, size: int) -> None:
+    """It is begun again afterwards, and the run can be resumed as if it had never been ended."""
+    table = curves(random.Random(4), 8)
+    slow = {Allocation(f"learner {i}", size) for i in range(3, 3 + workers)}
+    slow |= {Allocation(each.learner, SIZES[-1]) for each in slow}
+    table = Table(
+        {each: replace(found, seconds=1e3 if each in slow else found.seconds) for each, found in table.outcomes.items()}
+    )
+    path, limit = tmp_path / "journal.jsonl", 60.0
+    strategy = Frugal(table.learners, Schedule(SIZES))
+    with Journal(path, strategy.settings) as journal:
+        result = run(strategy, TableEngine(table, workers), journal, time_limit=limit)
+    assert result.stopped == "time limit"
+    assert any(each.size == SIZES[-1] for each in result.speculated)
+    withdrawn = [event.allocation for event in read(path) if isinstance(event, Withdrawn)]
+    assert {*withdrawn} & slow
+    strategy = Frugal(table.learners, Schedule(SIZES))
+    with Journal(path, strategy.settings) as journal:
+        resumed = run(strategy, TableEngine(table, workers), journal)
+    assert resumed.steps == run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table, workers)).steps
+
+
 def test_where_all_rows_take_too_long_nothing_changes() -> None:
     table = curves(random.Random(1), 30)
     result = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=2.0)
@@ -69,7 +96,8 @@ def test_after_a_failure_the_next_one_gets_its_chance() -> None:
     table = curves(random.Random(2), 30, failing=first.selected or "")
     second = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=9.0)
     assert isinstance(second.speculated[Allocation(first.selected or "", SIZES[-1])], Failure)
-    assert second.selected_size == SIZES[-1]
+    others = [outcome for each, outcome in second.speculated.items() if each.size == SIZES[-1]]
+    assert any(isinstance(outcome, Measurement) for outcome in others)
 
 
 def test_the_run_can_be_resumed_as_if_nothing_had_happened(tmp_path: Path) -> None:

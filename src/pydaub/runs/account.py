@@ -23,6 +23,7 @@ from pydaub.events import (
     Steered,
     Stopped,
     Submitted,
+    Withdrawn,
 )
 from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores
 from pydaub.runs.result import Result, Step, projected_seconds
@@ -183,7 +184,7 @@ class Account:
             if isinstance(self.ahead[allocation], Failure):
                 del self.ahead[allocation]
 
-    def take(self, event: Event) -> None:  # noqa: C901  # one case for each kind
+    def take(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915  # one case for each kind
         """Take in an event; raises JournalMismatch where the strategy would not have done that."""
         match event:
             case Asked(allocation):
@@ -224,6 +225,10 @@ class Account:
                 self._end()
             case Limited(until):
                 self.until = until
+            case Withdrawn(allocation, clock):
+                self._tick(clock)
+                self.running.pop(allocation, None)
+                self._log(f"{allocation.learner} makes room for a training that must be done before the time limit.")
             case Resumed(clock):
                 self._tick(clock)
                 self.until = None

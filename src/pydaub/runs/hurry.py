@@ -11,9 +11,10 @@ from pydaub.records import Allocation
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
 
-# The moment comes when the time that is left is `LAST_MOMENT` times what the training will probably take. Learners
-# whose training would take more than the time left divided by `ROOM` are not considered.
-LAST_MOMENT, ROOM = 2.0, 1.25
+# All of them as multiples of the time that the training will probably take. It begins once the time that is left is
+# `LAST_MOMENT`, as soon as a worker is free; at `NO_WAITING`, another evaluation must make room for it. Learners for
+# which less than `ROOM` is left are not considered. A training that has taken `OVERDUE` is no longer relied on.
+LAST_MOMENT, NO_WAITING, ROOM, OVERDUE = 3.0, 2.0, 1.25, 1.5
 SHORTEST: Final = 1e-3  # seconds that are worth waiting for
 LOOKS: Final = 50  # the learner is chosen anew at most so many times within a time limit
 
@@ -21,9 +22,9 @@ LOOKS: Final = 50  # the learner is chosen anew at most so many times within a t
 class Hurry:
     """Says when a learner must be trained on all rows, if it is to have them before the time limit.
 
-    The learner is the one that will probably reach the highest score on all rows, among those whose training fits into
-    the time that is left. If another learner has all rows already, it must be likely to score more than that one. No
-    learner is chosen twice.
+    The learner is the one with the highest score so far, among those whose training fits into the time that is left. If
+    another learner has all rows already, it must be likely to score more than that one. No learner is chosen twice, and
+    none as long as a learner is being trained on all rows that will probably be done in time.
 
     Parameters
     ----------
@@ -38,41 +39,78 @@ class Hurry:
         self._found: tuple[str, float] | None = None  # the learner, and the seconds that all rows will take
         self._look_again = math.inf  # the time left at which the learner is chosen anew
         self._tried: set[str] = set()
+        # When each evaluation was first seen, as the time left, and how long it should take; 0 if that is not known.
+        self._begun: dict[Allocation, tuple[float, float]] = {}
 
     def due(self, left: float) -> Allocation | None:
         """Return what must be evaluated now, if this is the moment; `left` is the time until the limit."""
-        if left == math.inf or self._begun():
+        if left == math.inf or any(self._reliable(each, left) for each in self._with_all_rows(left)):
             return None
         if left <= self._look_again:
             self._look_again = left - self._time_limit / LOOKS
             self._found = self._most_promising(left)
-        if self._found is None or self.until(left) > 0:
+        if self._found is None or left > LAST_MOMENT * self._found[1]:
             return None
-        learner, self._found = self._found[0], None
-        self._tried.add(learner)
-        return Allocation(learner, self._account.full_size)
+        return Allocation(self._found[0], self._account.full_size)
+
+    def in_the_way(self, left: float) -> Allocation | None:
+        """Return the evaluation that must make room for what is due, if no free worker can be waited for."""
+        if self._found is None or left > NO_WAITING * self._found[1]:
+            return None
+        reliable = {each for each in self._with_all_rows(left) if self._reliable(each, left)}
+        others = [each for each in self._account.training if each not in reliable]
+        return max(others, key=lambda each: self._begun[each][0], default=None)
+
+    def take(self, allocation: Allocation) -> None:
+        """Note that what was due has begun, or cannot begin."""
+        self._tried.add(allocation.learner)
+        self._found, self._look_again = None, math.inf
 
     def until(self, left: float) -> float:
-        """Return the seconds until that moment, as far as it is known."""
-        found = math.inf if self._found is None else left - LAST_MOMENT * self._found[1]
-        return found if found > SHORTEST else 0.0
+        """Return the seconds until the next moment at which something may be due; infinite if there is none."""
+        if left == math.inf:
+            return left
+        begun = [self._begun[each] for each in self._with_all_rows(left)]
+        moments = [self._look_again, *(began - OVERDUE * seconds for began, seconds in begun)]
+        moments += [share * self._found[1] for share in (LAST_MOMENT, NO_WAITING) if self._found]
+        return min((left - each + SHORTEST for each in moments if left > each), default=math.inf)
 
-    def _begun(self) -> bool:
-        """Return whether a learner is being trained on all rows, or will be next."""
-        asked, full = self._account.strategy.outstanding, self._account.full_size
-        return any(each.size == full for each in (*self._account.training, *([asked] if asked else [])))
+    def _with_all_rows(self, left: float) -> list[Allocation]:
+        """Return what is being evaluated, or will be next, with all rows; notice when evaluations began."""
+        account, asked = self._account, self._account.strategy.outstanding
+        begun = {*account.training, *([asked] if asked else [])}
+        found = [each for each in begun if each.size == account.full_size]
+        self._begun = {
+            each: self._begun.get(each) or (left, self._seconds(each.learner) if each in found else 0.0)
+            for each in begun
+        }
+        return found
+
+    def _reliable(self, allocation: Allocation, left: float) -> bool:
+        """Return whether a training on all rows will probably be done in time."""
+        began, seconds = self._begun[allocation]
+        return seconds <= began and began - left <= OVERDUE * seconds
 
     def _most_promising(self, left: float) -> tuple[str, float] | None:
         """Return the learner, and the seconds that its training on all rows will probably take."""
         account, strategy = self._account, self._account.strategy
         best, full = account.best_with_all_rows, account.full_size
-        tried = self._tried | {each.learner for each in (*account.ahead, *account.known) if each.size == full}
-        likely = {name: strategy.likely(name) for name in strategy.racing if name not in tried}
-        scores = {name: score for name, score in likely.items() if score is not None and score > best}
-        for name in sorted(scores, key=lambda name: -scores[name]):
-            curve = strategy.curve(name)
-            points = [*zip(curve.sizes, curve.measurements, strict=True)]
-            seconds = seconds_ahead(points, full, account.growth(name), account.scores.rows)
-            if ROOM * seconds <= left:
+        begun = {each.learner for each in (*account.ahead, *account.known, *account.training) if each.size == full}
+        scores = {
+            name: strategy.curve(name).measurements[-1].valid_score
+            for name in strategy.racing - begun - self._tried
+            if (likely := strategy.likely(name)) is not None and likely > best
+        }
+        position = {name: place for place, name in enumerate(strategy.learners)}
+        for name in sorted(scores, key=lambda name: (-scores[name], position[name])):
+            if ROOM * (seconds := self._seconds(name)) <= left:
                 return name, seconds
         return None
+
+    def _seconds(self, learner: str) -> float:
+        """Return how long the training of a learner on all rows will probably take."""
+        account, curve = self._account, self._account.strategy.curve(learner)
+        points = [*zip(curve.sizes, curve.measurements, strict=True)]
+        if not points:
+            return 0.0
+        return seconds_ahead(points, account.full_size, account.growth(learner), account.scores.rows)

@@ -34,6 +34,7 @@ from pydaub.events import (
     Steered,
     Stopped,
     Submitted,
+    Withdrawn,
 )
 from pydaub.records import Allocation, Outcome, Postponed
 from pydaub.runs.account import BY_HAND, Account
@@ -171,7 +172,6 @@ class Loop:
         self._reserve = reserve  # seconds before the deadline that are needed once the run has stopped
         limited = math.inf if time_limit is None else time_limit
         self._deadline, self._hurry = engine.clock + limited, Hurry(self._account, limited)
-        self._urgent: Allocation | None = None  # comes before all others, so that a learner has all rows in time
         self._paused_at: float | None = None
 
     def run(self) -> Account:
@@ -310,7 +310,7 @@ class Loop:
             time.sleep(POLL_SECONDS)
             return
         left = math.inf if self._paused_at is not None else self._left()
-        left = min(left, self._hurry.until(left) or left)  # do not sleep through the last moment
+        left = min(left, self._hurry.until(left))  # do not sleep through the last moment
         wait = min(left, POLL_SECONDS) if self._steering else left
         collected = self._engine.collect(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:
@@ -385,17 +385,23 @@ class Loop:
                 self._refused.add(guess)  # a guess need not be possible
 
     def _submit_urgent(self) -> None:
-        """Begin what must come before all others, if there is such a one and a worker is free.
+        """Begin what must come before all others, if there is such a one, even if another evaluation must make room.
 
         The strategy has not asked for it. So the run goes on as it would without it, whenever it is resumed.
         """
-        self._urgent = self._urgent or self._hurry.due(self._left())
-        if self._urgent is not None and self._engine.free:
+        urgent = self._hurry.due(self._left())
+        if urgent is None:
+            return
+        if not self._engine.free and (other := self._hurry.in_the_way(self._left())):
+            self._engine.cancel(other)
+            self._pending.remove(other)
+            self._record(Withdrawn(other, self._clock), sync=False)
+        if self._engine.free:
+            self._hurry.take(urgent)
             try:
-                self._submit(self._urgent, guess=True)
+                self._submit(urgent, guess=True)
             except RefusedAllocation:
-                self._refused.add(self._urgent)
-            self._urgent = None
+                self._refused.add(urgent)
 
     def _submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         self._engine.submit(allocation, guess=guess)
