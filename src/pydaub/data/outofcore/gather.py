@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pydaub.data.outofcore.behind import Behind
 from pydaub.data.outofcore.scatter import KEY, MATRIX, TARGET, VALID, bucket
 from pydaub.data.prepared import SIDES, described, publish
 from pydaub.errors import InputError
@@ -43,13 +44,14 @@ def gather(  # called once
     try:
         temporary.mkdir(parents=True)
         for side, size in zip(SIDES, (plan.train_size, sum(plan.valid)), strict=True):
-            with ExitStack() as stack:
-                writer = _Writer(temporary / side, found, size, stack)
+            with ExitStack() as stack, Behind() as behind:
+                writer = _Writer(temporary / side, found, size, stack, behind)
                 for table, order in _sorted(work, plan) if side == "train" else _unsorted(work):
                     for done in writer.write(table, order):
                         progress("gather", (written + done) / sum(found.counts))
                     written += table.num_rows
                 writer.finish()
+                behind.wait()
             digest.update(writer.digest())
             if writer.written != size:
                 raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
@@ -108,8 +110,8 @@ def _tables(path: Path) -> Iterator[pa.Table]:
 class _Writer:
     """The files of one side of prepared data. They do not depend on how many rows are written at a time."""
 
-    def __init__(self, stem: Path, found: Survey, rows: int, stack: ExitStack) -> None:
-        self._stem, self._found, self._rows, self._stack = stem, found, rows, stack
+    def __init__(self, stem: Path, found: Survey, rows: int, stack: ExitStack, behind: Behind) -> None:
+        self._stem, self._found, self._rows, self._stack, self._behind = stem, found, rows, stack, behind
         self._target: Any = None
         self._features: Any = None
         self._waiting: list[pa.Table] = []  # rows of the next batch of a frame
@@ -135,7 +137,7 @@ class _Writer:
     def finish(self) -> None:
         """Write the rows of the last batch of a frame."""
         if self._waiting:
-            self._write_batch()
+            self._end_batch()
 
     def _write_matrix(self, table: pa.Table, order: Array) -> Iterator[int]:
         column = table[MATRIX]
@@ -146,9 +148,12 @@ class _Writer:
         step = max(1, BATCH // matrix.strides[0])
         for start in range(0, len(order), step):
             some = np.take(matrix, order[start : start + step], axis=0)
-            self._features.write(some.data)
-            self._digests[MATRIX].update(some.data)
+            self._behind.do(self._append, some)
             yield start + len(some)
+
+    def _append(self, rows: Array) -> None:
+        self._features.write(rows.data)
+        self._digests[MATRIX].update(rows.data)
 
     def _write_frame(self, table: pa.Table, order: Array) -> Iterator[int]:
         """Write the rows in batches, each of which ends where `BATCH` more bytes are full."""
@@ -158,15 +163,17 @@ class _Writer:
         start = 0
         for end in cuts.tolist():
             self._waiting.append(table.take(pa.array(order[start:end])))
-            self._write_batch()
+            self._end_batch()
             start = end
             yield end
         self._waiting.append(table.take(pa.array(order[start:])))
 
-    def _write_batch(self) -> None:
+    def _end_batch(self) -> None:
         waiting, self._waiting = [table for table in self._waiting if table.num_rows], []
-        if not waiting:
-            return
+        if waiting:
+            self._behind.do(self._write_batch, waiting)
+
+    def _write_batch(self, waiting: Sequence[pa.Table]) -> None:
         table = waiting[0]
         if len(waiting) > 1 or any(column.null_count for column in table.columns):
             # A copy even of a single table: unused bits of a bitmap are defined only there.

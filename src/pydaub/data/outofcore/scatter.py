@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pydaub.data.coercion import laid_out, refuse_infinite
 from pydaub.data.formats.arrow import frame
+from pydaub.data.outofcore.behind import Behind
 from pydaub.data.outofcore.plan import grouped
 from pydaub.data.outofcore.survey import alike
 from pydaub.data.prepared import sync, write_whole
@@ -60,15 +61,16 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
     reading = blocks.read(types, skip=state["blocks"])
     while not state["done"]:
         taken = 0
-        with ExitStack() as stack:
+        with ExitStack() as stack, Behind() as behind:
             rows = _Buckets(work, plan.buckets, stack)
             for block, read in islice(reading, CHECKPOINT):
                 table, codes = _rows_of(block, found, str(blocks.paths[0]))
                 keys = plan.keys(codes, before)
                 before += np.bincount(codes, minlength=len(before))
-                rows.write(table.append_column(KEY, pa.array(keys)), keys)
+                behind.do(rows.write, table.append_column(KEY, pa.array(keys)), keys)
                 taken += 1
                 progress("scatter", read / total)
+            behind.wait()
         for name in (*names, "."):  # before the checkpoint, which must not exist without its rows
             sync(work / name)
         state = {

@@ -1,0 +1,46 @@
+"""Work in a thread is done in order, and its errors reach the caller."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pydaub.data.outofcore.behind import Behind
+
+
+def test_work_is_done_in_order_and_in_one_other_thread() -> None:
+    done: list[tuple[int, int]] = []
+    with Behind() as behind:
+        for number in range(50):
+            behind.do(lambda number: done.append((number, threading.get_ident())), number)
+            assert len(done) >= number  # the caller is at most one ahead
+        behind.wait()
+        assert [number for number, _ in done] == list(range(50))
+    assert {thread for _, thread in done}.isdisjoint({threading.get_ident()})
+    assert len({thread for _, thread in done}) == 1
+
+
+@pytest.mark.parametrize("call", ["do", "wait"])
+def test_an_error_reaches_the_next_call(call: str) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    with Behind() as behind:
+        behind.do(full)
+        with pytest.raises(OSError, match="No space left"):
+            behind.wait() if call == "wait" else behind.do(print)
+
+
+def test_leaving_waits_for_what_is_being_done_whatever_happened() -> None:
+    begin, done = threading.Event(), []
+
+    def work() -> None:
+        begin.wait(10)
+        done.append(1)
+
+    with pytest.raises(KeyError), Behind() as behind:
+        behind.do(work)
+        begin.set()
+        raise KeyError
+    assert done == [1]
