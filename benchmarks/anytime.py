@@ -28,14 +28,12 @@ import pandas as pd
 
 from benchmarks.lcdb.curves import Task, tasks_11
 from pydaub import Allocation, Frugal, NothingMeasured, Postponed, Schedule, Scores, Table, TableEngine, run
-from pydaub.learners.costs import GROWTHS
 
 MEASURED = Path(__file__).parents[1] / "experiments" / "measured"
 FIRST_SIZE = 1_000  # rows; what a first training costs
 LEAST_GAIN = 1e-6  # score per second
 SHARES = (1 / 400, 1 / 200, 1 / 100, 1 / 50, 1 / 25, 1 / 12)
 LEAST_ROWS = 4_000
-KINDS = {"KNN": "KNeighbors", **dict.fromkeys(("SVM_Linear", "SVM_Poly", "SVM_RBF", "SVM_Sigmoid"), "SVC")}
 
 
 def answer(command: str, path: Path, limit: float, seed: int) -> tuple[str, int, float, float]:
@@ -90,10 +88,9 @@ class Ending(TableEngine):
 def losses(task: Task, workers: int) -> list[float]:
     """Return what is lost within each share of the time of training everything."""
     whole, best = (f(getattr(m, k) for m in task.at_full.values()) for f, k in ((sum, "seconds"), (max, "valid_score")))
-    growths = {name: GROWTHS[kind] for name in task.learners if (kind := KINDS.get(name))}
     found = []
     for share in SHARES:
-        strategy = Frugal(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows), growths=growths)
+        strategy = Frugal(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows))
         try:
             result = run(strategy, Ending(task.table, workers), time_limit=whole * share)
             score = task.recorded(result.selected or "", result.selected_size or 0).valid_score

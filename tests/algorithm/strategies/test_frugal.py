@@ -32,6 +32,7 @@ from pydaub import (
 )
 from pydaub.algorithm import outlook as outlook_module
 from pydaub.algorithm.strategies import frugal
+from pydaub.algorithm.strategies.costs import OVERRUN
 from tables import random_table
 
 if TYPE_CHECKING:
@@ -589,7 +590,7 @@ def test_a_learner_that_is_worth_its_price_gets_its_rows_in_the_end(factor: floa
     result = run(Frugal(table.learners, SCHEDULE, delta=1e-6), EndingEngine(table))
     assert result.selected == "dear"
     postponed = [step.outcome.seconds for step in result.steps if isinstance(step.outcome, Postponed)]
-    assert bool(postponed) == (factor > frugal.OVERRUN)
+    assert bool(postponed) == (factor > OVERRUN)
     assert sum(postponed) <= factor * 200.0, "each try may take several times as long as the one before"
 
 

@@ -6,12 +6,9 @@ import math
 from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydaub.algorithm.curve import EXPONENTS, USUAL_GROWTH, Growth, seconds_ahead
 from pydaub.algorithm.outlook import (
-    LARGEST_ERROR,
     LEAST_SECONDS,
     OWN_NOISE,
     SMALLEST_SHARE,
@@ -22,6 +19,7 @@ from pydaub.algorithm.outlook import (
 )
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
+from pydaub.algorithm.strategies.costs import GRACE, MEASURED, OVERRUN, Costs
 from pydaub.algorithm.strategies.drawing import RECENT, expected_gain
 from pydaub.algorithm.strategies.groups import Groups
 from pydaub.algorithm.strategies.ranking import Ranking
@@ -37,15 +35,11 @@ HEDGE: Final = Parameter("hedge", float, 0.03, "Share of the time for learners t
 COSTS: Final = Parameter(
     "costs",
     str,
-    "measured",
+    MEASURED,
     "Times by which it decides: measured in this run, or declared ones, so that two runs decide alike.",
-    ("measured", "declared"),
+    (MEASURED, "declared"),
 )
-# An evaluation is ended when it takes longer than `OVERRUN` times its forecast plus `GRACE` seconds. Its next forecast
-# is then at least `OVERRUN` times the time that it took.
-OVERRUN, GRACE = 4.0, 1.0
 LEAST_RELATIVES, MANY_RELATIVES = 5, 20  # learners of a family that tell, and tell well, what others may expect
-USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds a row, and their growth
 # Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
 # exceeds delta with it.
 SHARE: Final = 0.15
@@ -139,8 +133,7 @@ class Frugal(Steerable):
         self._groups = Groups(self.learners, spaces or {}, families or {})
         self._relatives: dict[str, list[str]] = {}  # those with an outcome, by family
         self._members = from_one(members, "members")
-        self._growths = _checked_growths(growths or {})
-        self._costs = None if costs == COSTS.default else _checked_costs(costs)
+        self._costs = Costs(costs, growths or {}, self._curves, self._groups, scores, self.schedule.full_size)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
             raise InputError(f"`delta` must be greater than 0, got {delta}.")
@@ -168,7 +161,6 @@ class Frugal(Steerable):
         self._unranked: dict[str, None] = {}  # used as an ordered set
         self._cheapest = Ranking()  # the learners that wait, by the price of a hedge
         self._direct: set[str] = set()  # learners that get all rows next, without the sizes between
-        self._took: dict[str, tuple[int, float]] = {}  # size and seconds of evaluations that were ended at their limit
         self._hedged = 0.0  # seconds spent on hedges
         self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
         self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
@@ -242,8 +234,7 @@ class Frugal(Steerable):
             **super().settings,
             "delta": self._delta,
             "hedge": self._hedge,
-            "costs": COSTS.default if self._costs is None else self._costs,
-            "growths": {name: list(growth) for name, growth in self._growths.items()},
+            **self._costs.settings,
             **({"members": self._members} if self._members > 1 else {}),
             **({"spaces": self._groups.spaces} if self._groups.spaces else {}),
             **({"families": self._groups.families} if self._groups.families else {}),
@@ -319,7 +310,7 @@ class Frugal(Steerable):
         same for a guess.
         """
         outlook = self._outlooks.get(allocation.learner)
-        if self._costs is not None or outlook is None or allocation != self._next_of(allocation.learner):
+        if not self._costs.measured or outlook is None or allocation != self._next_of(allocation.learner):
             return allocation
         return replace(allocation, limit=OVERRUN * outlook.steps[0][1] + GRACE)
 
@@ -357,7 +348,7 @@ class Frugal(Steerable):
             if best is None:  # none of the others could be measured
                 return group if group in self._groups.families.values() else None
             recent = started[-max(len(started) // 2, RECENT) :]  # proposals get better, and nearer to each other
-            spent = sum(self._paid(name) for name in recent)
+            spent = sum(map(self._costs.paid_for, recent))
             before, now = self._likely_scores(started[: -len(recent)]), self._likely_scores(recent)
             if len(before) >= RECENT and max(now, default=-math.inf) - max(before) <= price * spent:
                 continue  # the latest have brought less than their time was worth
@@ -368,13 +359,6 @@ class Frugal(Steerable):
 
     def _likely_scores(self, names: Sequence[str]) -> list[float]:
         return [score for name in names if (score := self.likely(name)) is not None]
-
-    def _paid(self, learner: str) -> float:
-        """Return the seconds that a learner has cost so far."""
-        curve = self._curves[learner]
-        if self._costs is not None:
-            return sum(self._cost(learner, size) for size in curve.sizes)
-        return sum(point.own_seconds for point in curve.measurements)
 
     def _noise(self, score: float) -> float:
         """Return by how much scores of similar learners differ by chance."""
@@ -497,7 +481,7 @@ class Frugal(Steerable):
         self._waiting.discard(self._position[learner])
         self._cheapest.discard(self._position[learner])
         self._outlooks.pop(learner, None)
-        seconds = outcome.own_seconds if self._costs is None else self._cost(learner, allocation.size)
+        seconds = self._costs.paid(allocation, outcome)
         if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
             self._spent += seconds
         self._hedged += seconds if learner == self._hedging else 0.0
@@ -507,7 +491,7 @@ class Frugal(Steerable):
         if isinstance(outcome, Failure):
             return
         if isinstance(outcome, Postponed):
-            self._took[learner] = (allocation.size, seconds)
+            self._costs.ended(allocation, seconds)
             self._look(learner)
             return
         if allocation.size == self.schedule.sizes[0]:
@@ -564,7 +548,7 @@ class Frugal(Steerable):
             return
         ahead = sizes[had + 1 :]
         rows = self._scores.noise_rows(curve.sizes[-1], curve.measurements[-1].scored)
-        costs = [self._cost(learner, size) for size in ahead]
+        costs = [self._costs.of(learner, size) for size in ahead]
         outlook = expected(curve, ahead, self._ceiling(), rows, costs, self._expected_of(learner))
         self._direct.discard(learner)
         if self._groups.of(learner) and len(ahead) > 1:
@@ -578,34 +562,6 @@ class Frugal(Steerable):
         self._unranked[learner] = None
         if learner not in self._dropped:
             self._cheapest.push(-_hedge_price(outlook), self._position[learner])
-
-    def _cost(self, learner: str, size: int) -> float:
-        """Return what a training is expected to cost, or its declared cost."""
-        if self._costs is not None:
-            factor, exponent = self._costs.get(learner, self._costs.get(self._groups.of(learner) or "", [*USUAL_COST]))
-            return float(factor * size**exponent)
-        curve, rows = self._curves[learner], self._scores.rows
-        scored = curve.measurements[-1].scored
-        if scored is not None and size < self.schedule.full_size:
-            rows = max(scored, size) if rows is None else min(rows, max(scored, size))
-        points = list(zip(curve.sizes, curve.measurements, strict=True))
-        growth = self._growths.get(learner, self._growths.get(self._groups.of(learner) or "", USUAL_GROWTH))
-        ratios = self._cost_ratios(learner, size)
-        found = curve.measurements[-1].own_seconds * median(ratios) if ratios else 0.0
-        found = found or seconds_ahead(points, size, growth, rows)
-        ended_at, took = self._took.get(learner, (size, 0.0))
-        return max(found, OVERRUN * took * size / ended_at) if ended_at <= size else found
-
-    def _cost_ratios(self, learner: str, size: int) -> list[float]:
-        """Return how many times as much relatives have cost at a size as at the learner's."""
-        group, start = self._groups.of(learner), self._curves[learner].sizes[-1]
-        found = []
-        for name in self._groups.started(group) if group else ():
-            curve = self._curves[name]
-            times = {each: point.own_seconds for each, point in zip(curve.sizes, curve.measurements, strict=True)}
-            if times.get(start) and size in times:
-                found.append(times[size] / times[start])
-        return found
 
     def _forget_decision(self) -> None:
         self._stale = True
@@ -645,30 +601,6 @@ class Frugal(Steerable):
 def _hedge_price(outlook: Outlook) -> float:
     """Return the seconds up to the last size before all rows; after that size, those on all rows."""
     return sum(seconds for _, seconds in outlook.steps[: max(len(outlook.steps) - 1, 1)])
-
-
-def _checked_growths(growths: Mapping[str, Sequence[float]]) -> dict[str, Growth]:
-    found = {}
-    for name, growth in growths.items():
-        if not isinstance(growth, tuple | list) or len(growth) > len(Growth._fields):
-            raise InputError(f"`growths` must be up to {len(Growth._fields)} exponents, got {growth!r} for {name!r}.")
-        found[name] = Growth(*(number(value, "growths") for value in growth))
-    return found
-
-
-def _checked_costs(costs: object) -> dict[str, list[float]]:
-    wanted = '"measured", or a factor and an exponent for each learner'
-    if not isinstance(costs, Mapping):
-        raise InputError(f"`costs` must be {wanted}, got {costs!r}.")
-    found = {}
-    for name, cost in costs.items():
-        if not isinstance(cost, Sequence) or len(cost) != len(USUAL_COST):
-            raise InputError(f"`costs` must be {wanted}, got {cost!r} for {name!r}.")
-        found[name] = [number(value, "costs") for value in cost]
-        if not (0 < found[name][0] < LARGEST_ERROR and EXPONENTS[0] <= found[name][1] <= EXPONENTS[1]):
-            limits = " to ".join(map(str, EXPONENTS))
-            raise InputError(f"`costs` must be a positive factor and an exponent from {limits}, got {cost!r}.")
-    return found
 
 
 def _nearest(sizes: Iterable[int], wanted: float) -> int:
