@@ -5,9 +5,10 @@
 
 First, a Parquet file of random rows is written: 20 features of 32 bits and a target; 24,000,000 rows are 2 GB. With
 `--frame`, they are 10 numbers of 64 bits, three categories and a text of six words; 6,000,000 rows are 1 GB. Each tool
-shuffles it in a separate process into its own file; its wall time, CPU time and peak memory are printed, and the ratios
-of pydaub's to DuckDB's, which has two threads and orders by a seeded hash of the row number. The other tools do less:
-they shuffle and write Parquet, without stratification, types, validation rows, or a format that can be memory-mapped.
+shuffles it in a separate process into its own file; its wall time until all rows are on disk, its CPU time and its peak
+memory are printed, and the ratios of pydaub's to DuckDB's, which has two threads and orders by a seeded hash of the row
+number. The other tools do less: they shuffle and write Parquet, without stratification, types, validation rows, or a
+format that can be memory-mapped.
 pyarrow cannot shuffle out of core and reads everything. Then the prepared rows are compared with their checksums, as at
 the start of every run. Finally, `pydaub run` is started on the prepared folder, and the time until the first learner
 has a bound is printed. To include DuckDB, install it: pip install duckdb.
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -112,6 +114,7 @@ def main() -> None:
                 continue
             out = folder / f"{contender}.out"
             code = f"{PEAK}{CONTENDERS[contender]}\nimport time\nprint(time.process_time(), peak())"
+            os.sync()  # what was written before must not wait for the disk at the same time
             began = time.perf_counter()
             done = subprocess.run(  # noqa: S603  # our own interpreter and code
                 [sys.executable, "-c", code, str(source), str(out), arguments.memory],
@@ -119,6 +122,7 @@ def main() -> None:
                 text=True,
                 check=False,
             )
+            os.sync()  # which `prepare` has waited for
             seconds = time.perf_counter() - began
             if done.returncode:
                 print(f"{contender:8} failed after {seconds:.0f} s: {done.stderr.strip().splitlines()[-1][:150]}")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pydaub.data.outofcore.behind import Behind
+from pydaub.data.outofcore.behind import Behind, ahead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def test_work_is_done_in_order_and_in_one_other_thread() -> None:
@@ -44,3 +48,24 @@ def test_leaving_waits_for_what_is_being_done_whatever_happened() -> None:
         begin.set()
         raise KeyError
     assert done == [1]
+
+
+def test_items_come_in_order_while_the_next_is_fetched() -> None:
+    fetched: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(5):
+            fetched.append(number)
+            yield number
+        raise ValueError("the source broke")
+
+    seen = []
+    with pytest.raises(ValueError, match="the source broke"):
+        for item in ahead(items()):
+            seen.append(item)
+            assert len(fetched) <= item + 2, "never more than one ahead"
+    assert seen == list(range(5))
+
+
+def test_nothing_comes_of_nothing() -> None:
+    assert list(ahead(iter(()))) == []

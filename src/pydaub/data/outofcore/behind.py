@@ -1,13 +1,26 @@
-"""One piece of work at a time in a thread, while the caller prepares the next."""
+"""A thread beside the caller's: it fetches what the caller needs next, or does what the caller has prepared."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Future
+
+T = TypeVar("T")
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield the items; while one is used, a thread fetches the next."""
+    with ThreadPoolExecutor(1) as thread:
+        end = object()
+        coming = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield item  # type: ignore[misc]  # it is not the end
+            del item
 
 
 class Behind:

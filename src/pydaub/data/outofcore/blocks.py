@@ -6,7 +6,6 @@ without dictionaries, so that the memory of a block is known.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from pydaub.data.formats.base import check_encoding
 from pydaub.data.formats.csv import CSV
 from pydaub.data.formats.folders import cast, common_types, files_of
 from pydaub.data.loading import is_prepared
+from pydaub.data.outofcore.behind import ahead
 from pydaub.data.outofcore.files import TableFile, table_file
 from pydaub.errors import InputError
 
@@ -84,17 +84,11 @@ class Blocks:
         `types` gives the types of the columns of CSV files; the default is text. While a block is used, a thread reads
         the next one.
         """
-        with ThreadPoolExecutor(1) as thread:
-            reading = self._read(types, skip)
-            coming = thread.submit(next, reading, None)
-            number = 0
-            while (block := coming.result()) is not None:
-                coming = thread.submit(next, reading, None)
-                yield block
-                del block
-                number += 1
-                if number % TRIMMED == 0:
-                    pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
+        for number, block in enumerate(ahead(self._read(types, skip)), start=1):
+            yield block
+            del block
+            if number % TRIMMED == 0:
+                pa.default_memory_pool().release_unused()  # otherwise freed memory stays with the process
 
     def _read(self, types: Mapping[str, pa.DataType] | None, skip: int) -> Iterator[tuple[pa.Table, int]]:
         done, place = 0, 0

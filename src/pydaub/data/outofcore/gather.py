@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections import defaultdict
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pydaub.data.outofcore.behind import Behind
+from pydaub.data.outofcore.behind import Behind, ahead
 from pydaub.data.outofcore.scatter import KEY, MATRIX, TARGET, VALID, bucket
 from pydaub.data.prepared import SIDES, described, publish
 from pydaub.errors import InputError
@@ -44,14 +43,16 @@ def gather(  # called once
     try:
         temporary.mkdir(parents=True)
         for side, size in zip(SIDES, (plan.train_size, sum(plan.valid)), strict=True):
-            with ExitStack() as stack, Behind() as behind:
-                writer = _Writer(temporary / side, found, size, stack, behind)
-                for table, order in _sorted(work, plan) if side == "train" else _unsorted(work):
+            with ExitStack() as stack, Behind() as writing, Behind() as digesting:
+                writer = _Writer(temporary / side, found, size, stack, (writing, digesting))
+                for table, order in ahead(_sorted(work, plan) if side == "train" else _unsorted(work)):
                     for done in writer.write(table, order):
                         progress("gather", (written + done) / sum(found.counts))
                     written += table.num_rows
+                    del table, order
                 writer.finish()
-                behind.wait()
+                writing.wait()
+                digesting.wait()
             digest.update(writer.digest())
             if writer.written != size:
                 raise InputError(f"{work} must hold {size:,} rows for {side}, got {writer.written:,}. Remove it.")
@@ -68,7 +69,6 @@ def gather(  # called once
 def _sorted(work: Path, plan: Plan) -> Iterator[tuple[pa.Table, Array]]:
     """Yield the rows of each bucket, and the order of their keys."""
     for number in range(plan.buckets):
-        _read_ahead(work / bucket(number + 1 if number + 1 < plan.buckets else number))
         tables = list(_tables(work / bucket(number)))
         if not tables:
             continue
@@ -90,18 +90,10 @@ def _unsorted(work: Path) -> Iterator[tuple[pa.Table, Array]]:
         yield table, np.arange(table.num_rows)
 
 
-def _read_ahead(path: Path) -> None:
-    """Ask the system to read a file into its cache while other rows are sorted."""
-    if hasattr(os, "posix_fadvise"):  # not on macOS
-        with path.open("rb") as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
-
-
 def _tables(path: Path) -> Iterator[pa.Table]:
     """Yield the rows of a file, which is a sequence of Arrow streams, one per checkpoint."""
-    with path.open("rb") as file:
-        end = path.stat().st_size
-        while file.tell() < end:
+    with pa.OSFile(str(path)) as file:
+        while file.tell() < file.size():
             with pa.ipc.open_stream(file) as stream:
                 for batch in stream:
                     yield pa.Table.from_batches([batch])
@@ -110,8 +102,9 @@ def _tables(path: Path) -> Iterator[pa.Table]:
 class _Writer:
     """The files of one side of prepared data. They do not depend on how many rows are written at a time."""
 
-    def __init__(self, stem: Path, found: Survey, rows: int, stack: ExitStack, behind: Behind) -> None:
-        self._stem, self._found, self._rows, self._stack, self._behind = stem, found, rows, stack, behind
+    def __init__(self, stem: Path, found: Survey, rows: int, stack: ExitStack, threads: tuple[Behind, Behind]) -> None:
+        self._stem, self._found, self._rows, self._stack = stem, found, rows, stack
+        self._writing, self._digesting = threads
         self._target: Any = None
         self._features: Any = None
         self._waiting: list[pa.Table] = []  # rows of the next batch of a frame
@@ -148,12 +141,9 @@ class _Writer:
         step = max(1, BATCH // matrix.strides[0])
         for start in range(0, len(order), step):
             some = np.take(matrix, order[start : start + step], axis=0)
-            self._behind.do(self._append, some)
+            self._writing.do(self._features.write, some.data)
+            self._digesting.do(self._digests[MATRIX].update, some.data)
             yield start + len(some)
-
-    def _append(self, rows: Array) -> None:
-        self._features.write(rows.data)
-        self._digests[MATRIX].update(rows.data)
 
     def _write_frame(self, table: pa.Table, order: Array) -> Iterator[int]:
         """Write the rows in batches, each of which ends where `BATCH` more bytes are full."""
@@ -170,10 +160,8 @@ class _Writer:
 
     def _end_batch(self) -> None:
         waiting, self._waiting = [table for table in self._waiting if table.num_rows], []
-        if waiting:
-            self._behind.do(self._write_batch, waiting)
-
-    def _write_batch(self, waiting: Sequence[pa.Table]) -> None:
+        if not waiting:
+            return
         table = waiting[0]
         if len(waiting) > 1 or any(column.null_count for column in table.columns):
             # A copy even of a single table: unused bits of a bitmap are defined only there.
@@ -181,7 +169,10 @@ class _Writer:
         if self._features is None:
             file = self._stack.enter_context(pa.OSFile(f"{self._stem}.rows.arrow", "wb"))
             self._features = self._stack.enter_context(pa.ipc.new_file(file, table.schema))
-        self._features.write_table(table)
+        self._writing.do(self._features.write_table, table)
+        self._digesting.do(self._digest, table)
+
+    def _digest(self, table: pa.Table) -> None:
         for name, column in zip(table.column_names, table.columns, strict=True):
             for values in _contents(column.chunk(0)):
                 self._digests[f"x{name}"].update(values)

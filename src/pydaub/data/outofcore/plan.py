@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydaub.data.schema import Array
 
 ROUNDS: Final = 6  # of the Feistel network
-BUCKET_SHARE: Final = 1 / 5  # of the memory: while it is sorted, a bucket is held twice
+BUCKET_SHARE: Final = 1 / 8  # of the memory: while a bucket is written, the next is put together, and held twice
 MOST_BUCKETS: Final = 500  # files that are open at the same time
 
 

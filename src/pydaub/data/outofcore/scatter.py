@@ -51,7 +51,9 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
     if state_path.exists():
         saved = json.loads(state_path.read_text())
         files = {work / name: length for name, length in saved["lengths"].items()}
-        if all(file.exists() and file.stat().st_size >= length for file, length in files.items()):
+        if saved["lengths"].keys() == {*names} and all(
+            file.exists() and file.stat().st_size >= length for file, length in files.items()
+        ):
             state = saved  # otherwise rows were lost, and the pass starts again
     for name, length in state["lengths"].items():  # rows after the last checkpoint are written again
         with (work / name).open("ab") as file:
@@ -67,7 +69,7 @@ def scatter(work: Path, plan: Plan, blocks: Blocks, progress: Callable[[str, flo
                 table, codes = _rows_of(block, found, str(blocks.paths[0]))
                 keys = plan.keys(codes, before)
                 before += np.bincount(codes, minlength=len(before))
-                behind.do(rows.write, table.append_column(KEY, pa.array(keys)), keys)
+                behind.do(rows.write, *rows.grouped(table.append_column(KEY, pa.array(keys)), keys))
                 taken += 1
                 progress("scatter", read / total)
             behind.wait()
@@ -96,17 +98,19 @@ class _Buckets:
         self._folder, self._count, self._stack = folder, count, stack
         self._writers: dict[str, Any] = {}
 
-    def write(self, table: pa.Table, keys: Array) -> None:
-        """Append each row to the bucket of its key."""
+    def grouped(self, table: pa.Table, keys: Array) -> tuple[pa.Table, Array]:
+        """Return the rows in the order of their buckets, the validation rows last, and where each bucket begins."""
         valid, last = np.isneginf(keys), self._count - 1
         places = np.where(valid, self._count, np.clip(np.where(valid, 0.0, keys) * self._count, 0, last).astype(int))
         order = grouped(places, self._count + 1)
-        table = table.take(pa.array(order))
-        ends = np.searchsorted(places[order], np.arange(self._count + 2))
+        return table.take(pa.array(order)), np.searchsorted(places[order], np.arange(self._count + 2))
+
+    def write(self, table: pa.Table, ends: Array) -> None:
+        """Append rows to their buckets."""
         for number in np.flatnonzero(np.diff(ends)).tolist():
             name = VALID if number == self._count else bucket(number)
             if name not in self._writers:
-                file = self._stack.enter_context((self._folder / name).open("ab"))
+                file = self._stack.enter_context(pa.OSFile(str(self._folder / name), "ab"))
                 self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(file, table.schema))
             self._writers[name].write_table(table.slice(ends[number], ends[number + 1] - ends[number]))
 
