@@ -129,7 +129,7 @@ hooks: $(READY)  ## run the checks before every commit
 	$(BIN)/pre-commit install
 
 # The demo's lock holds the same versions as the other.
-COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+COMPILE := uv pip compile pyproject.toml --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-header --no-annotate
 lock: pyproject.toml  ## write requirements.lock and requirements-demo.lock anew (needs uv)
 	$(COMPILE) --extra dev --upgrade -o requirements.lock
 	$(COMPILE) --extra build --upgrade --constraint requirements.lock -o requirements-demo.lock
