@@ -14,6 +14,7 @@ are differences to the best score on all rows, in percent.
 from __future__ import annotations
 
 import argparse
+import heapq
 import json
 import math
 import subprocess
@@ -27,7 +28,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.lcdb.curves import Task, tasks_11
-from pydaub import Allocation, Frugal, NothingMeasured, Postponed, Schedule, Scores, Table, TableEngine, run
+from pydaub import Allocation, Frugal, NothingMeasured, Postponed, Schedule, Scores, TableEngine, run
 
 MEASURED = Path(__file__).parents[1] / "experiments" / "measured"
 FIRST_SIZE = 1_000  # rows; what a first training costs
@@ -74,20 +75,20 @@ def order() -> None:
 class Ending(TableEngine):
     """An engine that ends an evaluation at the limit of its allocation, as those with processes do."""
 
-    def __init__(self, table: Table, workers: int) -> None:
-        super().__init__(table, workers)
-        self._whole = table
-
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        """Begin a virtual evaluation, with a table in which it takes no longer than its limit."""
-        outcome, limit = self._whole[allocation], allocation.limit or math.inf
-        self._table = self._whole if outcome.seconds <= limit else {allocation: Postponed(limit)}  # type: ignore[assignment]  # looked up only
+        """Begin a virtual evaluation that takes no longer than its limit."""
         super().submit(allocation, guess=guess)
+        limit = allocation.limit or math.inf
+        if self._table[allocation].seconds > limit:
+            ended = (self.clock + limit, self._submitted, allocation, Postponed(limit))
+            self._running = [ended if entry[2] == allocation else entry for entry in self._running]
+            heapq.heapify(self._running)
 
 
 def losses(task: Task, workers: int) -> list[float]:
     """Return what is lost within each share of the time of training everything."""
-    whole, best = (f(getattr(m, k) for m in task.at_full.values()) for f, k in ((sum, "seconds"), (max, "valid_score")))
+    scores = [measured.valid_score for measured in task.at_full.values()]
+    whole = sum(measured.seconds for measured in task.at_full.values())
     found = []
     for share in SHARES:
         strategy = Frugal(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows))
@@ -95,8 +96,8 @@ def losses(task: Task, workers: int) -> list[float]:
             result = run(strategy, Ending(task.table, workers), time_limit=whole * share)
             score = task.recorded(result.selected or "", result.selected_size or 0).valid_score
         except NothingMeasured:
-            score = min(each.valid_score for each in task.at_full.values())
-        found.append(best - score)
+            score = min(scores)
+        found.append(max(scores) - score)
     return found
 
 

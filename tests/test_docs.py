@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from typer.main import get_command
 
 import pydaub
@@ -179,5 +182,24 @@ def test_the_locks_are_exact_and_name_no_registry(file: str, extra: str) -> None
         if requirement.startswith("pydaub["):
             continue  # its own extras, which are in the lock like the rest
         name = re.split(r"[^\w-]", requirement)[0]
-        assert re.search(rf"^{name}==[\w.]+ ", lock, flags=re.MULTILINE), name
+        assert re.search(rf"^{name}(\[[\w,-]+\])?==[\w.]+ ", lock, flags=re.MULTILINE), name
     assert "://" not in lock
+
+
+@pytest.mark.parametrize("file", ["requirements.lock", "requirements-demo.lock"])
+def test_the_locks_name_the_extras_that_packages_ask_for(file: str) -> None:
+    """With hashes, pip refuses a requirement such as coverage[toml] if only coverage is in the lock."""
+    locked = re.findall(r"^([\w.-]+)(?:\[([\w,-]+)\])?==", (ROOT / file).read_text(), flags=re.MULTILINE)
+    extras = {canonicalize_name(name): {"", *filter(None, given.split(","))} for name, given in locked}
+    installed = {name: each for name in extras for each in metadata.distributions(name=name)}
+    asked = [
+        (name, requirement)
+        for name, each in installed.items()
+        for requirement in map(Requirement, each.requires or ())
+        if any(requirement.marker is None or requirement.marker.evaluate({"extra": one}) for one in extras[name])
+    ]
+    assert asked
+    for name, requirement in asked:
+        assert requirement.extras <= extras.get(canonicalize_name(requirement.name), set()), (
+            f"{name} asks for {requirement}"
+        )

@@ -11,9 +11,10 @@ from pydaub.records import Allocation
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
 
-# All of them as multiples of the time that the training will probably take. It begins once the time that is left is
-# `LAST_MOMENT`, as soon as a worker is free; at `NO_WAITING`, another evaluation must make room for it. Learners for
-# which less than `ROOM` is left are not considered. A training that has taken `OVERDUE` is no longer relied on.
+# Multiples of the time T that the training on all rows will probably take. It begins on the next free worker once no
+# more than LAST_MOMENT x T is left; once no more than NO_WAITING x T is left, it takes the place of another evaluation.
+# Learners for which less than ROOM x T is left are not considered. A training that has taken more than OVERDUE x T is
+# not expected to be done in time.
 LAST_MOMENT, NO_WAITING, ROOM, OVERDUE = 3.0, 2.0, 1.25, 1.5
 SHORTEST: Final = 1e-3  # seconds that are worth waiting for
 LOOKS: Final = 50  # the learner is chosen anew at most so many times within a time limit
