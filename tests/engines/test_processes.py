@@ -45,6 +45,7 @@ from pydaub.engines.registry import Where
 from pydaub.evaluation.evaluate import THREADED, Task
 from pydaub.events import Evaluated
 from pydaub.isolation.nursery import Limits
+from pydaub.isolation.proc import cores
 from pydaub.learners import Learner
 from pydaub.records import outcome_to_json
 from pydaub.runs.journal import read
@@ -257,6 +258,38 @@ def test_learners_use_no_more_threads_than_they_may(threads: int, tmp_path: Path
     counts = {name: each.train_score if isinstance(each, Measurement) else each for name, each in found.items()}
     assert all(count in range(1, threads + 1) for count in counts.values()), counts
     assert threads == 1 or counts["boosting"] == threads, "the threads that it may use are used"
+
+
+def test_a_large_training_has_the_cores_of_the_workers_that_are_free(tmp_path: Path) -> None:
+    """They are free again once it has ended, in whatever way; a small training leaves them alone."""
+    rows = RANDOM.normal(size=(500, 1 + THREADED // 100))
+    data, go = prepare(rows, np.where(rows[:, 0] > 0, "yes", "no")), tmp_path / "go"
+    estimators = {name: faulty.Jobs(str(go)) for name in "abc"} | {"single": faulty.Jobs(str(go), n_jobs=1)}
+    large, small = data.full_size, 50
+    with closing(ProcessEngine(replace(task(estimators), data=data), 4, tmp_path / "run")) as engine:
+        assert engine.spreads(Allocation("a", large))
+        assert not engine.spreads(Allocation("a", small))
+        assert not engine.spreads(Allocation("single", large))
+        engine.submit(Allocation("single", large))
+        engine.submit(Allocation("b", small))
+        engine.submit(Allocation("a", large))
+        assert engine.free == 0
+        engine.cancel(Allocation("a", large))
+        assert engine.free == 2
+        engine.submit(Allocation("a", large))
+        go.touch()
+        outcomes = dict(collected(engine) for _ in range(3))
+        assert engine.free == 4
+        seen = {
+            allocation.learner: outcome.valid_score if isinstance(outcome, Measurement) else outcome
+            for allocation, outcome in outcomes.items()
+        }
+        assert seen == {"single": 0.1, "b": 0.1, "a": 0.2}
+        chosen = Allocation("c", large)
+        fitted = engine.loaded({"c": engine.fit([chosen], with_validation=True)[chosen]})["c"]
+    assert (fitted.jobs_, fitted.n_jobs) == (min(4, cores()), None), "alone after the run, with all cores"
+    with closing(ProcessEngine(replace(task(estimators), data=data), 1, tmp_path / "other")) as engine:
+        assert not engine.spreads(Allocation("a", large)), "a worker that is alone has all cores anyway"
 
 
 def scores(result: Result) -> list[Any]:

@@ -18,7 +18,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, cross_validate
@@ -33,7 +38,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pydaub import Allocation, Failure, Measurement
 from pydaub.data import Prepared, Split, prepare
 from pydaub.evaluation import evaluate as module
-from pydaub.evaluation.evaluate import Task, evaluate, fitted_on, seed_of
+from pydaub.evaluation.evaluate import Task, evaluate, fitted_on, seed_of, uses_threads
 from pydaub.learners import listed
 
 A = Allocation("a", 60)
@@ -293,6 +298,36 @@ def test_threads_are_limited_and_the_parameter_is_restored(
         assert (fitted.n_jobs, fitted.thread_count) == (given, given)
     piped = evaluate(task_of(make_pipeline(StandardScaler(), KNeighborsClassifier(n_jobs=given)), threads=2), A)
     assert piped.fitted[-1].n_jobs == given
+
+
+@pytest.mark.parametrize(
+    ("estimator", "uses"),
+    [
+        (Threads(), True),
+        (Threads(1, 1), False),
+        (Threads(1, 4), True),
+        (RandomForestClassifier(), True),
+        (RandomForestClassifier(n_jobs=1), False),
+        (make_pipeline(StandardScaler(), ExtraTreesClassifier()), True),
+        (make_pipeline(StandardScaler(), HistGradientBoostingClassifier()), True),
+        (BaggingClassifier(), False),
+        (KNeighborsClassifier(), False),
+        (KNeighborsClassifier(n_jobs=-1), True),
+        (LogisticRegression(), False),
+    ],
+    ids=str,
+)
+def test_what_uses_threads_is_known_from_its_class_and_parameters(estimator: Any, *, uses: bool) -> None:
+    assert uses_threads(estimator) is uses
+
+
+def test_parameters_that_cannot_be_restored_are_no_failure() -> None:
+    """CatBoost refuses to change them once it is fitted."""
+    catboost = pytest.importorskip("catboost")
+    learner = catboost.CatBoostClassifier(iterations=1, thread_count=4, verbose=0, allow_writing_files=False)
+    evaluation = evaluate(task_of(learner), A)
+    assert isinstance(evaluation.outcome, Measurement), evaluation.outcome
+    assert evaluation.fitted.get_params()["thread_count"] == 1
 
 
 def test_a_learner_without_parameters_is_accepted() -> None:

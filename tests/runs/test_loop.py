@@ -135,6 +135,24 @@ def test_an_engine_may_refuse_every_guess(kind: type[Strategy]) -> None:
         assert not result.speculated
 
 
+class Spreading(CountingEngine):
+    """Every other learner would take all cores."""
+
+    def spreads(self, allocation: Allocation) -> bool:
+        return allocation.learner in self._table.learners[::2]
+
+
+@every_strategy
+def test_what_takes_all_cores_is_never_guessed(kind: type[Strategy]) -> None:
+    for seed in range(20):
+        table, schedule = small_case(seed, failures=0.0)
+        engine = Spreading(table, 5)
+        result = run(kind(table.learners, schedule), engine)
+        asked = {step.allocation for step in result.steps}
+        assert result.steps == outcome_of(kind, table, schedule, 1).steps
+        assert not [each for each in engine.begun if each not in asked and engine.spreads(each)]
+
+
 def test_nonsense_is_refused_at_the_door() -> None:
     table, schedule = small_case(3, failures=0.0)
     nonsense: Any = "run.jsonl"

@@ -29,6 +29,12 @@ class Engine(Protocol):
     def clock(self) -> float:
         """Seconds since the engine was opened, real or virtual."""
 
+    def spreads(self, allocation: Allocation) -> bool:
+        """Whether an evaluation takes the cores of all workers that are free when it is submitted.
+
+        So it should not be guessed: it would have to share them with what is asked for, and gain less.
+        """
+
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         """Begin an evaluation.
 

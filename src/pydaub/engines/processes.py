@@ -14,7 +14,7 @@ from pydaub.engines.registry import MEMORY_SHARE, PRELOAD, WORK
 from pydaub.engines.worker import TROUBLE, UNPICKLABLE, check
 from pydaub.errors import FitFailed, FolderTrouble, ProtocolError, RefusedAllocation, is_of_learner, one_line
 from pydaub.evaluation.combining import Combination
-from pydaub.evaluation.evaluate import parameters_of
+from pydaub.evaluation.evaluate import THREADED, parameters_of, uses_threads
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench, unpickled
 from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
@@ -32,6 +32,7 @@ LOGGER: Final = logging.getLogger("pydaub")
 HANDLING_SECONDS: Final = 600.0  # the least time limit for loading and saving fitted learners
 NO_PICKLES: Final = 'In Python, `DaubSearch(engine="serial")` needs no pickles.'
 DAMAGED: Final = "its answer could not be understood"
+CORES_FOR: Final = 2  # workers whose cores a training may use for each `THREADED` cells of its sample
 NOTE: Final = "processes.txt"  # in the folder of a task, as long as there may be processes of it
 LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all libraries with threads are imported
 
@@ -63,10 +64,12 @@ class IsolatedEngine:
         self._gpus, self._gpu_of = list(gpus), dict[Allocation, str]()  # those that are free, and who has the others
         self._has_gpus, self._queued = bool(gpus), list[Allocation]()  # who waits for one
         self._limits, self._full_size, self._peak = limits, task.data.full_size, task.metrics != "none"
+        self._columns, self._cores_of = task.data.schema.features, dict[Allocation, int]()  # of those that have several
         self._reuse, self._kept = task.reuse and task.cv is None, task.kept
         self._learners: dict[str, Learner] = {}
         self._in_jvm: set[str] = set()
         self._on_gpu: set[str] = set()
+        self._threaded: set[str] = set()
         self._needed: dict[str, list[str]] = {}  # what the server should import for each learner
         for name, learner in task.learners.items():
             self._know(name, learner)
@@ -90,6 +93,8 @@ class IsolatedEngine:
             self._in_jvm.add(name)
         if self._has_gpus and any(getattr(part, "uses_gpu", False) for part in _parts(learner.estimator)):
             self._on_gpu.add(name)
+        elif name not in self._in_jvm and isinstance(self._supervisor, Nursery) and uses_threads(learner.estimator):
+            self._threaded.add(name)
 
     @property
     def free(self) -> int:
@@ -99,12 +104,21 @@ class IsolatedEngine:
 
     @property
     def _busy(self) -> int:
-        return len(self._running) + len(self._failed) + len(self._queued)
+        more = sum(self._cores_of.values()) - len(self._cores_of)
+        return len(self._running) + len(self._failed) + len(self._queued) + more
 
     @property
     def clock(self) -> float:
         """Seconds since the engine was opened."""
         return time.monotonic() - self._start
+
+    def spreads(self, allocation: Allocation) -> bool:
+        """Whether the sample is large, and the learner can use several threads; on a cluster, each has one CPU."""
+        return self._slots > 1 and allocation.learner in self._threaded and self._most_cores(allocation) > 1
+
+    def _most_cores(self, allocation: Allocation) -> int:
+        """Return the number of workers whose cores make the training of a learner with threads faster."""
+        return allocation.size * self._columns // THREADED * CORES_FOR
 
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         """Begin an evaluation.
@@ -137,12 +151,16 @@ class IsolatedEngine:
         """Send an evaluation to a worker, with a GPU if the learner uses one."""
         if allocation.learner in self._on_gpu:
             self._gpu_of[allocation] = self._gpus.pop(0)
+        cores = 1
+        if self.spreads(allocation):
+            cores = self._cores_of[allocation] = max(1, min(self._slots - self._busy, self._most_cores(allocation)))
         arguments = {
             "call": "evaluate",
             "folder": str(self._bench.folder),
             "learner": allocation.learner,
             "size": allocation.size,
             "gpu": self._gpu_of.get(allocation),
+            "cores": cores,
             "above": self._bench.best_score(self._full_size, allocation.size, self._kept),
         }
         limits = self._limits
@@ -163,6 +181,7 @@ class IsolatedEngine:
             return None
         self._bench.tidy(self._full_size, self._kept)
         allocation = self._running.pop(ended.key)
+        self._cores_of.pop(allocation, None)
         self._pass_gpu_on(allocation)
         if ended.losses:
             words = f"{allocation.learner} on {allocation.size:,} rows"
@@ -178,6 +197,7 @@ class IsolatedEngine:
         for key in [key for key, running in self._running.items() if running == allocation]:
             del self._running[key]
             self._supervisor.cancel(key)
+        self._cores_of.pop(allocation, None)
         self._pass_gpu_on(allocation)
 
     def _pass_gpu_on(self, allocation: Allocation) -> None:
@@ -192,6 +212,7 @@ class IsolatedEngine:
         self._running.clear()
         self._failed.clear()
         self._queued.clear()
+        self._cores_of.clear()
         self._closed = True
         self._supervisor.close()
         if self._finishing is not None:
@@ -213,10 +234,8 @@ class IsolatedEngine:
 
     def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
         """Fit learners once more, in processes on this machine, under the limits that the user set; return files."""
-        calls = [
-            {"call": "fit", "learner": each.learner, "size": each.size, "with_validation": with_validation}
-            for each in allocations
-        ]
+        fixed = {"call": "fit", "with_validation": with_validation, "cores": max(1, self._at_once // len(allocations))}
+        calls = [{**fixed, "learner": each.learner, "size": each.size} for each in allocations]
         needed = self._needed_by(each.learner for each in allocations)
         found: dict[Allocation, Any] = {}
         for allocation, ended in zip(allocations, self._finished(calls, needed, self._limits), strict=True):

@@ -44,6 +44,10 @@ class SerialEngine:
         """Seconds since the engine was created."""
         return time.monotonic() - self._start
 
+    def spreads(self, allocation: Allocation) -> bool:  # noqa: ARG002  # of none
+        """Return False: there are no other workers."""
+        return False
+
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # guesses are accepted
         """Remember an allocation, which `collect` will evaluate."""
         if self._waiting is not None:

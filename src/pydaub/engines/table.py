@@ -45,6 +45,10 @@ class TableEngine:
         """Virtual seconds since the engine was opened."""
         return self._clock
 
+    def spreads(self, allocation: Allocation) -> bool:  # noqa: ARG002  # of none
+        """Return False: what was recorded takes as long as it took."""
+        return False
+
     def submit(self, allocation: Allocation, *, guess: bool = False) -> None:  # noqa: ARG002  # guesses are accepted
         """Begin a virtual evaluation; refuse an allocation that was not recorded."""
         if not self.free:

@@ -59,17 +59,19 @@ def work_at(call: str, **arguments: Any) -> Any:  # noqa: ANN401  # an Answer, o
     return calls[call](**arguments)
 
 
-def evaluate_at(folder: str, learner: str, size: int, above: float, gpu: str | None = None) -> Answer:
+def evaluate_at(  # noqa: PLR0913, PLR0917  # what to evaluate, where, and with what
+    folder: str, learner: str, size: int, above: float, gpu: str | None = None, cores: int = 1
+) -> Answer:
     """Evaluate a learner, and keep it in the folder if its validation score is at least `above`.
 
-    `gpu` is the only one that it may use.
+    `gpu` is the only one that it may use, and `cores` the number of workers whose cores it may use.
     """
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     bench = Workbench(Path(folder))
     allocation = Allocation(learner, size)
     try:
-        evaluation = evaluate(bench.task(learner), allocation, bench)
+        evaluation = evaluate(_on_cores(bench.task(learner), cores), allocation, bench)
     except FolderTrouble as error:
         return Answer({TROUBLE: str(error)}, reusable=False)
     outcome = evaluation.outcome
@@ -78,6 +80,11 @@ def evaluate_at(folder: str, learner: str, size: int, above: float, gpu: str | N
     if isinstance(outcome, Failure) and MEMORY_VARIABLE in os.environ and mentions_memory(outcome.message):
         outcome = replace(outcome, kind="memory")  # libraries in C++ raise exceptions of their own
     return Answer(outcome_to_json(outcome), reusable=isinstance(outcome, Measurement))
+
+
+def _on_cores(task: Task, workers: int) -> Task:
+    """Return the task with the threads of so many workers."""
+    return replace(task, threads=workers * task.threads)
 
 
 def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, Any]:
@@ -96,11 +103,11 @@ def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, 
     return {} if combination is None else combination._asdict()
 
 
-def fit_at(folder: str, learner: str, size: int, *, with_validation: bool) -> dict[str, Any]:
+def fit_at(folder: str, learner: str, size: int, *, with_validation: bool, cores: int = 1) -> dict[str, Any]:
     """Fit a learner and pickle it into the folder; return why that was not possible, if it was not."""
     bench, allocation = Workbench(Path(folder)), Allocation(learner, size)
     try:
-        task = bench.task(learner)
+        task = _on_cores(bench.task(learner), cores)
         fitted = fitted_on(task, allocation, with_validation=with_validation)
         try:
             content = cloudpickle.dumps(fitted)

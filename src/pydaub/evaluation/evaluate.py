@@ -46,6 +46,9 @@ LEAST_SCORED: Final = 4_000  # validation rows for a small sample; more for a sa
 THREADED: Final = 1_000_000
 # Parameters that set the number of threads; None means one thread to scikit-learn and all cores to other libraries.
 THREAD_PARAMETERS: Final = ("n_jobs", "thread_count", "nthread")
+# Classes of scikit-learn that use threads. Others would start processes, if they are given several jobs.
+FORESTS: Final = ("RandomForest", "ExtraTrees")
+HISTOGRAMS: Final = "HistGradientBoosting"  # as many threads as OpenMP allows
 
 
 @dataclass(frozen=True)
@@ -303,7 +306,8 @@ def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
     threads = {name: value for name, value in given.items() if name.rpartition("__")[2] in THREAD_PARAMETERS}
     now = parameters_of(fitted) if threads else {}
     if changed := {name: value for name, value in threads.items() if now.get(name) != value}:
-        fitted.set_params(**changed)
+        with suppress(Exception):  # CatBoost's parameters cannot be changed once it is fitted
+            fitted.set_params(**changed)
     return fitted
 
 
@@ -321,10 +325,20 @@ def changed_parameters(estimator: Any, seed: int, threads: int) -> dict[str, Any
         if last == "random_state" and value is None:
             changed[name] = seed
         elif last in THREAD_PARAMETERS:
-            foreign = not type(parameters.get(owner, estimator)).__module__.startswith("sklearn.")
-            if (value is None and foreign) or (isinstance(value, int) and not 1 <= value <= threads):
+            kind = type(parameters.get(owner, estimator))
+            free = not kind.__module__.startswith("sklearn.") or kind.__name__.startswith(FORESTS)
+            if (value is None and free) or (isinstance(value, int) and not 1 <= value <= threads):
                 changed[name] = threads
     return changed
+
+
+def uses_threads(estimator: Any) -> bool:
+    """Return whether a learner is trained in as many threads as it is allowed."""
+    inner = [estimator, *parameters_of(estimator).values()]
+    names = [name.rpartition("__")[2] for name in changed_parameters(estimator, 0, threads=1)]
+    return any(name in THREAD_PARAMETERS for name in names) or any(
+        type(each).__name__.startswith(HISTOGRAMS) for each in inner
+    )
 
 
 def _fit_parameters(estimator: Any, sample: Sample) -> dict[str, Any]:

@@ -188,7 +188,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
             iterations=1000,
             verbose=0,
             allow_writing_files=False,
-            thread_count=1,
+            thread_count=-1,
             random_state=0,
         ),
         {

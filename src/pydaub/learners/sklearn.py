@@ -125,7 +125,7 @@ def _packages(suffix: Literal["Classifier", "Regressor"]) -> tuple[Recipe, ...]:
         iterations=100,
         verbose=0,
         allow_writing_files=False,
-        thread_count=1,  # given so that `get_params` lists it and the number of threads can be set
+        thread_count=-1,  # given so that `get_params` lists it and the number of threads can be set
         random_state=0,  # the same for the seed
     )
     if suffix == "Classifier":  # XGBoost and CatBoost do not take labels of every type

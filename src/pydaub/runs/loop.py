@@ -377,7 +377,7 @@ class Loop:
     def _prefetch(self, guesses: Iterator[Allocation]) -> None:
         done = (self._account.ahead, self._account.known, self._pending, self._refused)
         while self._engine.free and (guess := next(guesses, None)) is not None:
-            if any(guess in each for each in done):
+            if any(guess in each for each in done) or self._engine.spreads(guess):
                 continue
             try:
                 self._submit(guess, guess=True)

@@ -142,7 +142,7 @@ def test_limits_hold_and_whatever_a_learner_does_is_its_failure(tmp_path: Path) 
         "raise": faulty.Faulty("raise_lines"),
         "good": faulty.Learner(),
     }
-    engine = RayEngine(task(estimators), tmp_path, Limits(3.0, 300 * MB))
+    engine = RayEngine(task(estimators), tmp_path, Limits(10.0, 300 * MB))
     found = {name: outcome_of(engine, name) for name in estimators}
     engine.close()
     assert isinstance(found["good"], Measurement), found["good"]
