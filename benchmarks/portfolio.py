@@ -1,12 +1,13 @@
 """Choose the configurations of the portfolio `strong`, by how much each adds to the rest.
 
-    python -m benchmarks.portfolio measure FILE.parquet [...] --keep FOLDER [--rows 8000] [--draws 40]
+    python -m benchmarks.portfolio measure FILE.parquet [...] --keep FOLDER [--rows 8000] [--draws 40 | --chosen]
     python -m benchmarks.portfolio choose --keep FOLDER [--count 120] [--write]
 
 `measure` trains draws from every family in `pydaub.learners.families` on the first rows of each data set, and keeps
 their scores on the validation rows and their seconds, one file for each data set; what is kept already is not measured
-again. A file with two dots in its name has another target: `blogfeedback.comments.parquet` replaces the target of
-`blogfeedback.parquet` in a regression.
+again. With `--chosen`, it trains what is in the portfolio already, so that `choose` can order it by what it reaches
+with more rows. A file with two dots in its name has another target: `blogfeedback.comments.parquet` replaces the target
+of `blogfeedback.parquet` in a regression.
 
 `choose` adds, one at a time, the configuration that raises the expected best score most for its time, expected over
 data sets that resemble the measured ones: to each score a deviation is added, a part of which the configurations of one
@@ -161,14 +162,16 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=8000)
     parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--chosen", action="store_true")
     parser.add_argument("--timeout", type=float, default=30.0)
     parser.add_argument("--count", type=int, default=120)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     given.keep.mkdir(parents=True, exist_ok=True)
     if given.action == "measure":
+        known = [Drawn(*each) for each in json.loads(CHOSEN.read_text())]
         for path in given.files:
-            measure(path, drawn(given.draws), given.rows, given.keep, given.timeout)
+            measure(path, known if given.chosen else drawn(given.draws), given.rows, given.keep, given.timeout)
         return
     chosen = choose(given.keep, given.count)
     if given.write:

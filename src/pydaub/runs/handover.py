@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAVE: Final = "pydaub.runs.saving:save_members"
 ADJUST: Final = "pydaub.evaluation.adjusting:adjust"
-START: Final = 5.0  # seconds until processes for it have started
+START: Final = 2.0  # seconds until processes for it have started
 USUAL_MEMBERS: Final = 5  # learners in an ensemble
 MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
 TOO_LATE: Final = "Not trained once more with the validation rows, because that would exceed the time limit: {}."

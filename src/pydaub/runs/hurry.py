@@ -1,4 +1,4 @@
-"""The last moment at which a run with a time limit can still give a learner all rows."""
+"""When a run with a time limit should give a learner all rows, so that it has them in time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account
 
 # Multiples of the time T that the training on all rows will probably take. It begins on the next free worker once no
-# more than LAST_MOMENT x T is left; once no more than NO_WAITING x T is left, it takes the place of another evaluation.
-# Learners for which less than ROOM x T is left are not considered. A training that has taken more than OVERDUE x T is
-# not expected to be done in time.
+# more than LAST_MOMENT x T is left, or the share EARLY of the time limit if that is more; once no more than NO_WAITING
+# x T is left, it takes the place of another evaluation. Learners for which less than ROOM x T is left are not
+# considered. A training that has taken more than OVERDUE x T is not expected to be done in time.
 LAST_MOMENT, NO_WAITING, ROOM, OVERDUE = 3.0, 2.0, 1.25, 1.5
+EARLY: Final = 0.5
 SHORTEST: Final = 1e-3  # seconds that are worth waiting for
 LOOKS: Final = 50  # the learner is chosen anew at most so many times within a time limit
 
@@ -50,9 +51,13 @@ class Hurry:
         if left <= self._look_again:
             self._look_again = left - self._time_limit / LOOKS
             self._found = self._most_promising(left)
-        if self._found is None or left > LAST_MOMENT * self._found[1]:
+        if self._found is None or left > self._moment(self._found[1]):
             return None
         return Allocation(self._found[0], self._account.full_size)
+
+    def _moment(self, seconds: float) -> float:
+        """Return the time left at which a training of so many seconds begins on the next free worker."""
+        return max(LAST_MOMENT * seconds, EARLY * self._time_limit)
 
     def in_the_way(self, left: float) -> Allocation | None:
         """Return the evaluation that must make room for what is due, if no free worker can be waited for."""
@@ -73,7 +78,7 @@ class Hurry:
             return left
         begun = [self._begun[each] for each in self._with_all_rows(left)]
         moments = [self._look_again, *(began - OVERDUE * seconds for began, seconds in begun)]
-        moments += [share * self._found[1] for share in (LAST_MOMENT, NO_WAITING) if self._found]
+        moments += [self._moment(self._found[1]), NO_WAITING * self._found[1]] if self._found else []
         return min((left - each + SHORTEST for each in moments if left > each), default=math.inf)
 
     def _with_all_rows(self, left: float) -> list[Allocation]:

@@ -83,8 +83,8 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
     known
         Outcomes from elsewhere that need not be measured.
     time_limit
-        Seconds of the engine's clock after which the run stops with the best learner so far. Shortly
-        before, the most promising learner whose training still fits into the time gets all rows.
+        Seconds of the engine's clock after which the run stops with the best learner so far. In the second half of it,
+        the most promising learners whose training still fits into the time get all rows.
     watch
         Called with every event, once it has been journalled, and with the account of the run. If it returns True for
         an outcome, the run stops with the best learner so far.
