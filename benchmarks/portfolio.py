@@ -142,7 +142,7 @@ def choose(keep: Path, count: int) -> list[Drawn]:
     names = [name for name in found[0] if all(name in table for table in found)]
     losses, seconds = worlds(keep, names)
     reached = np.full(len(losses), np.nanmax(losses[np.isfinite(losses)]))
-    price = (seconds + CHEAP) ** 2  # every learner of a portfolio is trained in every run
+    price = seconds + CHEAP
     chosen: list[int] = []
     while len(chosen) < min(count, len(names)):
         gains = np.maximum(reached[:, None] - losses, 0).mean(axis=0)

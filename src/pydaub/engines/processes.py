@@ -233,12 +233,21 @@ class IsolatedEngine:
         return Combination(**ended.value) if ended.status == "ok" and ended.value else None
 
     def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
-        """Fit learners once more, in processes on this machine, under the limits that the user set; return files."""
-        fixed = {"call": "fit", "with_validation": with_validation, "cores": max(1, self._at_once // len(allocations))}
-        calls = [{**fixed, "learner": each.learner, "size": each.size} for each in allocations]
-        needed = self._needed_by(each.learner for each in allocations)
+        """Fit learners once more, in processes on this machine, under the limits that the user set; return files.
+
+        Those that can use all cores come one after the other.
+        """
+        alone = [[each] for each in allocations if self.spreads(each)]
+        together = [each for each in allocations if not self.spreads(each)]
+        ends: dict[Allocation, Ended] = {}
+        for part in [*alone, *([together] if together else [])]:
+            fixed = {"call": "fit", "with_validation": with_validation, "cores": max(1, self._at_once // len(part))}
+            calls = [{**fixed, "learner": each.learner, "size": each.size} for each in part]
+            needed = self._needed_by(each.learner for each in part)
+            ends |= zip(part, self._finished(calls, needed, self._limits), strict=True)
         found: dict[Allocation, Any] = {}
-        for allocation, ended in zip(allocations, self._finished(calls, needed, self._limits), strict=True):
+        for allocation in allocations:
+            ended = ends[allocation]
             if ended.status != "ok":
                 found[allocation] = fit_failed(allocation, Failure(ended.status, ended.message, ended.seconds))
             elif UNPICKLABLE in ended.value:

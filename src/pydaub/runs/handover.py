@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SAVE: Final = "pydaub.runs.saving:save_members"
 ADJUST: Final = "pydaub.evaluation.adjusting:adjust"
 START: Final = 2.0  # seconds until processes for it have started
-USUAL_MEMBERS: Final = 5  # learners in an ensemble
+USUAL_MEMBERS: Final = 3  # learners in an ensemble
 MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
 TOO_LATE: Final = "Not trained once more with the validation rows, because that would exceed the time limit: {}."
 
@@ -72,7 +72,8 @@ class HandOver:
         if self._task.ensemble or self._task.adjust:
             found += sum(members[each].scoring or 0.0 for each in best)
         if self._refit:
-            found += self._fitting([members[each] for each in best[: USUAL_MEMBERS if self._task.ensemble else 1]])
+            usual = best[: USUAL_MEMBERS if self._task.ensemble else 1]
+            found += self._fitting({each: members[each] for each in usual})
         if best[0] not in self._in_reach:  # it has just become the best
             left = self._limit - self._engine.clock
             self._in_reach[best[0]] = found <= min(left, MOST_OF_LIMIT * self._limit)
@@ -179,17 +180,18 @@ class HandOver:
             return []
         members, found = self._members(account), list[Allocation]()
         for each in sorted(wanted, key=lambda each: members[each].seconds if each in members else 0.0):
-            known = [members[one] for one in (*found, each) if one in members]
+            known = {one: members[one] for one in (*found, each) if one in members}
             if self._engine.clock + self._fitting(known) <= self._limit:
                 found.append(each)
         return [each for each in wanted if each in found]
 
-    def _fitting(self, outcomes: Sequence[Measurement]) -> float:
+    def _fitting(self, outcomes: Mapping[Allocation, Measurement]) -> float:
         """Return how long it takes to fit learners once more, validation rows included."""
         data = self._task.data
         more = 1 + data.valid_size / data.full_size
-        each = [more * (outcome.seconds - (outcome.scoring or 0.0)) for outcome in outcomes]
-        return max(*each, sum(each) / self._workers) if each else 0.0
+        seconds = {each: more * (outcome.seconds - (outcome.scoring or 0.0)) for each, outcome in outcomes.items()}
+        alone = sum(seconds.pop(each) for each in outcomes if self._engine.spreads(each))
+        return alone + max(max(seconds.values(), default=0.0), sum(seconds.values()) / self._workers)
 
     @staticmethod
     def _members(account: Account) -> dict[Allocation, Measurement]:

@@ -45,6 +45,7 @@ LEAST_RELATIVES, MANY_RELATIVES = 5, 20  # learners of a family that tell, and t
 SHARE: Final = 0.15
 LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the error of the best learner so far
 PARTS, LEAST_ROWS, MOST_ROWS = 128, 400, 8_000  # the first size is N / PARTS, from LEAST_ROWS to MOST_ROWS
+FAMILY_START: Final = 16, 1_500  # the same two for families, which are of boosters: few rows cost them half as much
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
 NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
@@ -271,8 +272,12 @@ class Frugal(Steerable):
 
         With more than a million rows, N/128 would be many rows for a first look at every learner: it begins with fewer.
         """
+        return Frugal._grown(sizes, PARTS, LEAST_ROWS)
+
+    @staticmethod
+    def _grown(sizes: tuple[int, ...], parts: int, least: int) -> tuple[int, ...]:
         full = sizes[-1]
-        used = [_nearest(sizes[:-1] or sizes, max(min(LEAST_ROWS, full / RATIO), min(full / PARTS, MOST_ROWS)))]
+        used = [_nearest(sizes[:-1] or sizes, max(min(least, full / RATIO), min(full / parts, MOST_ROWS)))]
         while used[-1] * JUMP < full:
             following = _nearest([size for size in sizes if size > used[-1]], RATIO * used[-1])
             if following * NEAR > full and used[-1] >= ENOUGH_ROWS:
@@ -283,7 +288,7 @@ class Frugal(Steerable):
     @classmethod
     def _fewer(cls, schedule: Schedule) -> Schedule:
         """Leave out sizes that cost nearly as much as all rows: relatives tell what all rows bring."""
-        used, full = cls._used(schedule.sizes), schedule.full_size
+        used, full = cls._grown(schedule.sizes, *FAMILY_START), schedule.full_size
         return Schedule(tuple(size for size in used if size == full or size * NEAR < full))
 
     def _choose(self) -> Allocation | None:
