@@ -285,9 +285,15 @@ def test_a_large_training_has_the_cores_of_the_workers_that_are_free(tmp_path: P
             for allocation, outcome in outcomes.items()
         }
         assert seen == {"single": 0.1, "b": 0.1, "a": 0.2}
-        chosen = Allocation("c", large)
-        fitted = engine.loaded({"c": engine.fit([chosen], with_validation=True)[chosen]})["c"]
-    assert (fitted.jobs_, fitted.n_jobs) == (min(4, cores()), None), "alone after the run, with all cores"
+        wanted = [Allocation("c", large), Allocation("single", large), Allocation("a", large)]
+        found = engine.fit(wanted, with_validation=True)
+        fitted = engine.loaded({each.learner: found[each] for each in wanted})
+    everything = min(4, cores())
+    assert {name: (each.jobs_, each.n_jobs) for name, each in fitted.items()} == {
+        "c": (everything, None),
+        "a": (everything, None),
+        "single": (1, 1),
+    }, "after the run, one after the other with all cores"
     with closing(ProcessEngine(replace(task(estimators), data=data), 1, tmp_path / "other")) as engine:
         assert not engine.spreads(Allocation("a", large)), "a worker that is alone has all cores anyway"
 

@@ -345,6 +345,16 @@ def test_where_all_that_started_have_failed_the_others_of_their_kind_start() -> 
     assert run(Frugal(curves, SCHEDULE, families=kinds), TableEngine(Table(outcomes))).selected == "good7"
 
 
+@pytest.mark.parametrize(
+    ("rows", "sizes"), [(1_000, (225, 1_000)), (24_000, (1_688, 5_697, 24_000)), (10**7, (8_546, 10**7))]
+)
+def test_families_begin_with_larger_samples(rows: int, sizes: tuple[int, ...]) -> None:
+    schedule = Schedule.geometric(rows, min(500, rows // 10), 1.5)
+    used = Frugal(["a", "b"], schedule, families={"a": "x", "b": "x"}).schedule.sizes
+    assert (used[0], *used[1:][: len(sizes) - 2], used[-1]) == sizes
+    assert used[0] >= Frugal(["a", "b"], schedule).schedule.sizes[0]
+
+
 def test_a_person_may_start_or_drop_a_learner_that_others_of_its_kind_hold_back() -> None:
     curves = families(0.85, 0.6, 8)
     table, kinds = table_of(curves), {name: name.rstrip("0123456789") for name in curves}

@@ -45,7 +45,8 @@ LEAST_RELATIVES, MANY_RELATIVES = 5, 20  # learners of a family that tell, and t
 SHARE: Final = 0.15
 LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the error of the best learner so far
 PARTS, LEAST_ROWS, MOST_ROWS = 128, 400, 8_000  # the first size is N / PARTS, from LEAST_ROWS to MOST_ROWS
-FAMILY_START: Final = 16, 1_500  # the same two for families, which are of boosters: few rows cost them half as much
+# Parts and least rows for families: boosters with early stopping take nearly as long on fewer rows.
+FAMILY_PARTS, FAMILY_ROWS = 16, 1_500
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
 NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
@@ -79,6 +80,7 @@ class Frugal(Steerable):
         Names of the learners, all different.
     schedule
         Sizes to choose from; about N/128, N/32, N/8 and N are used, and where N/128 is more, smaller ones from 8,000.
+        With families, they begin with about N/16.
     delta
         Loss of score that is tolerated to save time. It is multiplied by five times the error of the best learner so
         far, where that is less than 1. Where the best possible score is not 1, it is multiplied by the median error at
@@ -276,6 +278,7 @@ class Frugal(Steerable):
 
     @staticmethod
     def _grown(sizes: tuple[int, ...], parts: int, least: int) -> tuple[int, ...]:
+        """Return sizes that grow fourfold from N / `parts`, but at least from `least` rows."""
         full = sizes[-1]
         used = [_nearest(sizes[:-1] or sizes, max(min(least, full / RATIO), min(full / parts, MOST_ROWS)))]
         while used[-1] * JUMP < full:
@@ -288,7 +291,7 @@ class Frugal(Steerable):
     @classmethod
     def _fewer(cls, schedule: Schedule) -> Schedule:
         """Leave out sizes that cost nearly as much as all rows: relatives tell what all rows bring."""
-        used, full = cls._grown(schedule.sizes, *FAMILY_START), schedule.full_size
+        used, full = cls._grown(schedule.sizes, FAMILY_PARTS, FAMILY_ROWS), schedule.full_size
         return Schedule(tuple(size for size in used if size == full or size * NEAR < full))
 
     def _choose(self) -> Allocation | None:
