@@ -10,8 +10,9 @@ import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -19,11 +20,15 @@ from typer.main import get_command
 
 import pydaub
 from cli.commands import call, numbers, written
-from pydaub import learners
+from pydaub import Frugal, Schedule, learners
 from pydaub.cli import everything
+from pydaub.data import prepare
 from pydaub.data.schema import Column, Schema
-from pydaub.learners import recipes
+from pydaub.evaluation.evaluate import Task
+from pydaub.events import Event
+from pydaub.learners import portfolio, recipes
 from pydaub.learners.weka.table import WEKA
+from pydaub.runs.plan import plan
 from weka_here import needs_weka
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +50,17 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.
     namespace: dict[str, object] = {"__name__": page}
     for block in blocks:
         exec(compile(block, page, "exec"), namespace)  # noqa: S102  # our own pages
+
+
+def test_the_page_on_the_journal_names_every_event_and_every_setting() -> None:
+    page = (ROOT / "docs" / "journal.md").read_text()
+    told = {name for row in re.findall(r"^\|([^|]*)\|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert {kind.__name__.lower() for kind in get_args(Event)} <= told
+    rows = np.arange(60.0).reshape(-1, 1)
+    task = Task(prepare(rows, rows[:, 0] > 30), portfolio("lightgbm-1,tree", prepare(rows, rows[:, 0] > 30).schema))
+    every = {**plan(task, "frugal").settings, **plan(task, "daub").settings}
+    more = Frugal(["a 1", "b"], Schedule((1, 2)), members=2, spaces={"a": None}, families={"b": "c"}).settings
+    assert {*every, *more} - told == set()
 
 
 # What keeps a command short here: a few learners instead of all, and a folder that the next commands find.

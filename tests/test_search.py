@@ -31,6 +31,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,6 +58,13 @@ checked: Any = parametrize_with_checks(
         DaubSearch([("ridge", Ridge()), ("strong", Ridge(2))], cv=3, strategy="daub"),
     ]
 )
+
+
+@pytest.mark.parametrize(
+    ("settings", "varies"), [({}, True), ({"costs": "declared"}, False), ({"strategy": "daub"}, False)], ids=str
+)
+def test_only_measured_times_make_it_vary(settings: dict[str, Any], *, varies: bool) -> None:
+    assert get_tags(DaubSearch({"tree": DecisionTreeClassifier()}, **settings)).non_deterministic is varies
 
 
 @checked  # type: ignore[untyped-decorator]  # scikit-learn has no types

@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from pydaub.algorithm.strategies import DEFAULT, PARAMETERS
+from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
 from pydaub.data.frames import is_frame, native, plain_column, plain_table
@@ -151,7 +151,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     n_jobs
         Number of worker processes; -1 means one for each core. None means one.
     time_limit
-        Seconds after which the search stops with the best learner so far.
+        Seconds after which the search stops with the best learner so far. An ensemble and refitting are included,
+        preparing the rows is not.
     learner_timeout, learner_memory
         Limits of each evaluation, in seconds and bytes.
     engine, address
@@ -528,7 +529,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.non_deterministic = self.strategy == "frugal"  # it weighs measured times, which vary
+        weighs = getattr(STRATEGIES.get(str(self.strategy)), "weighs_costs", False)
+        tags.non_deterministic = weighs and self.costs in {None, PARAMETERS["costs"].default}  # measured times vary
         estimators = [self.best_estimator_] if hasattr(self, "best_estimator_") else self._estimators()
         if not estimators:  # the best guess before `fit`
             tags.estimator_type = "regressor" if self.task == "regression" else "classifier"

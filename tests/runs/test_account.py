@@ -33,7 +33,7 @@ from pydaub import (
     run,
 )
 from pydaub.algorithm.strategies import strategy_of
-from pydaub.events import Event, Resumed
+from pydaub.events import Adjusted, Combined, Event, Resumed
 from pydaub.runs.account import Standing
 from runs.recording import facts, recorded
 from tables import random_schedule, random_table
@@ -233,6 +233,16 @@ def test_a_resumed_run_is_neither_paused_nor_running_what_was_lost() -> None:
     account.take(Resumed(2.0))
     assert (account.state, account.training) == ("running", [])
     assert account.standings()["good"].word == "next", "it is still outstanding"
+
+
+def test_what_followed_a_stopped_run_counts_no_more_once_it_is_resumed() -> None:
+    account = after_three_sizes()
+    account.take(Stopped("time limit", 9.0))
+    account.take(Combined({"good": 0.5, "fair": 0.5}, 0.99, 0.9, 9.5))
+    account.take(Adjusted("threshold", 0.4, 0.99, 0.9, 9.6))
+    assert account.combined is not None
+    account.take(Resumed(10.0))
+    assert [each for each in (account.stopped, account.combined, account.adjusted) if each is not None] == []
 
 
 def test_a_stopped_run_calls_its_best_learner_so() -> None:

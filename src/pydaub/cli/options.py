@@ -174,7 +174,10 @@ class Options:
 
     jobs: Annotated[int | None, figure(int, words="Number of workers.  [default: one for each core]")] = None
     time_limit: Annotated[
-        str | None, typer.Option(help="Stop after this time with the best learner so far: 90, 90s, 10m, 2h.")
+        str | None,
+        typer.Option(
+            help="Stop after this time with the best learner so far: 90, 90s, 10m, 2h. Reading and saving come on top."
+        ),
     ] = None
     learner_timeout: Annotated[
         str | None, typer.Option(help="Time limit for one training of one learner: 90, 90s, 10m.")

@@ -11,7 +11,8 @@ import typer
 from pydaub.cli import completion
 from pydaub.cli.app import app
 from pydaub.errors import InputError
-from pydaub.events import COMMANDS, Selected
+from pydaub.events import COMMANDS
+from pydaub.runs.account import Account
 from pydaub.runs.journal import JOURNAL, is_held, read
 from pydaub.runs.steering import STEERING, Mailbox
 from pydaub.views.terminal import console, print_lines
@@ -53,7 +54,7 @@ def steer(
             f"{folder} must be the folder of a run, got {'one without a journal' if folder.is_dir() else 'no folder'}."
         )
     if not is_held(journal):
-        if any(isinstance(event, Selected) for event in read(journal)):
+        if Account.of(read(journal)).state == "finished":
             raise InputError(f"{folder} must be a run that is going on, got one that has finished.")
         raise InputError(
             f"{folder} must be a run that is going on, got one that is not. `pydaub resume {folder}` continues it."

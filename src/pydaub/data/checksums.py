@@ -7,10 +7,11 @@ person who changes a file on purpose.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
+
+from pydaub.isolation.proc import cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ def checksums(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the size of each file of a folder, and the checksums of its pieces as one hexadecimal text."""
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     pieces = [(name, start) for name, size in sizes.items() for start in range(0, size, PIECE)]
-    with ThreadPoolExecutor(_threads()) as pool:  # reading and computing release Python's lock
+    with ThreadPoolExecutor(cores()) as pool:  # reading and computing release Python's lock
         found = [*pool.map(lambda piece: f"{_crc(folder / piece[0], piece[1]):08x}", pieces)]
     sums = dict.fromkeys(sizes, "")
     for (name, _), crc in zip(pieces, found, strict=True):
@@ -56,7 +57,7 @@ def check(folder: Path, written: Mapping[str, Mapping[str, Any]]) -> str | None:
 
     pieces = sorted((start, name) for name, size in sizes.items() for start in range(0, size, PIECE))
     chosen = pieces[: max(1, MOST // PIECE)]
-    with ThreadPoolExecutor(_threads()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         for (_, name), bad in zip(chosen, pool.map(differs, chosen), strict=True):
             if bad:
                 pool.shutdown(cancel_futures=True)
@@ -104,7 +105,3 @@ def _crc(path: Path, start: int) -> int:
         while left and (count := file.readinto(buffer[: min(left, READ)])):
             crc, left = zlib.crc32(buffer[:count], crc), left - count
     return crc
-
-
-def _threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -232,7 +232,7 @@ class Account:
             case Resumed(clock):
                 self._tick(clock)
                 self.until = None
-                self.stopped = self.adjusted = None  # another learner may be selected
+                self.stopped = self.combined = self.adjusted = None  # another learner may be selected
                 self._pause(paused=False)
                 self.running.clear()
                 self._log("The run was resumed.")

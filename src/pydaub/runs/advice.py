@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pydaub.algorithm.strategies import PARAMETERS
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_ROWS, Measurement, score_text
 from pydaub.runs.certificate import Prospect, prospect
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 SURENESS: Final = 1.96 + 0.84  # standard errors: a true difference is found at the 5 % level in 8 of 10 cases
 LEAST: Final = 1_000  # validation rows; fewer would make the score of the selected learner itself too uncertain
-USUAL_DELTA: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     account
         A run in which a learner had all training rows.
     delta
-        The difference of scores that should be told from chance. By default that of the run, or 0.01.
+        The difference of scores that should be told from chance. By default that of the run, or `frugal`'s default.
     """
     found, scores = curves_of(account.result), account.scores
     full = {
@@ -124,7 +124,7 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     if delta is None:
         if scores.top != 1.0:
             raise InputError(f"`delta` must be given for {scores.name}, as a difference of scores.")
-        delta = float(account.strategy.settings.get("delta", USUAL_DELTA))
+        delta = float(account.strategy.settings.get("delta", PARAMETERS["delta"].default))
     if not delta > 0:
         raise InputError(f"`delta` must be greater than 0, got {delta}.")
     needed = max(math.ceil(scores.rows * (SURENESS * error / delta) ** 2), LEAST)

@@ -335,6 +335,22 @@ def test_of_a_family_that_promises_little_only_the_first_start() -> None:
     assert result.seconds < everyone.seconds
 
 
+def test_a_learner_that_starts_later_is_not_said_to_start_with_the_others() -> None:
+    curves = families(0.85, 0.6, 30)
+    table, kinds = table_of(curves), {name: name.rstrip("0123456789") for name in curves}
+    strategy, reasons = Frugal(curves, SCHEDULE, hedge=0.0, families=kinds), dict[str, str]()
+    while asked_ := strategy.ask():
+        if asked_.size == strategy.schedule.sizes[0]:
+            reasons[asked_.learner] = strategy.reason
+        strategy.tell(asked_, table[asked_])
+    said = [*reasons.values()]
+    first, later = "every learner starts with the smallest size", "others of its kind do so well for their time"
+    count = said.count(first)
+    assert said[:count] == [first] * count
+    assert said[count:]
+    assert all(each.startswith(later) for each in said[count:])
+
+
 def test_where_all_that_started_have_failed_the_others_of_their_kind_start() -> None:
     curves = families(0.85, 0.6, 8)
     outcomes: dict[Allocation, Outcome] = dict(table_of(curves).outcomes)

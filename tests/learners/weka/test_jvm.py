@@ -18,7 +18,6 @@ from pydaub import Allocation, Failure, InputError, Measurement, Outcome
 from pydaub.data import prepare
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import THREADED, Task
-from pydaub.isolation.child import MEMORY_VARIABLE
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import Learner
 from pydaub.learners.weka import jvm
@@ -51,10 +50,6 @@ def evaluated(
         return outcome, None if path is None else engine.loaded({"it": path})["it"]
     finally:
         engine.close()
-
-
-def test_workers_and_jvm_use_the_same_variable_for_the_memory_limit() -> None:
-    assert jvm.MEMORY_VARIABLE == MEMORY_VARIABLE
 
 
 def nested(depth: int) -> int:

@@ -80,7 +80,7 @@ class Frugal(Steerable):
         Names of the learners, all different.
     schedule
         Sizes to choose from; about N/128, N/32, N/8 and N are used, and where N/128 is more, smaller ones from 8,000.
-        With families, they begin with about N/16.
+        With families, they begin with about N/16, from 1,500 to 8,000 rows.
     delta
         Loss of score that is tolerated to save time. It is multiplied by five times the error of the best learner so
         far, where that is less than 1. Where the best possible score is not 1, it is multiplied by the median error at
@@ -168,6 +168,7 @@ class Frugal(Steerable):
         self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
         self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
         self._joining: str | None = None  # the learner of the outstanding allocation, if it is such a one
+        self._later: set[str] = set()  # learners that started because others of their kind did well
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
@@ -219,6 +220,8 @@ class Frugal(Steerable):
             return f"it is among the {self._members} most promising learners, which the ensemble is chosen from"
         if asked and asked.learner == self._hedging:
             return "it promises little, but costs so little that it is checked whether it rises late"
+        if asked and asked.learner in self._later and asked.size == self.schedule.sizes[0]:
+            return "others of its kind do so well for their time that it is worth a try"
         if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
             return "every learner starts with the smallest size"
         best = self._best_at_full
@@ -385,6 +388,7 @@ class Frugal(Steerable):
     def _start_more(self, group: str) -> str:
         """Let further learners of a family or space start, and return the name of the first."""
         names = self._groups.start_more(group)
+        self._later.update(names)
         for name in names:
             if name in self._curves:
                 self._enter(name)

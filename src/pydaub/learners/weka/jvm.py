@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pydaub.errors import InputError
+from pydaub.isolation.child import MEMORY_VARIABLE
 from pydaub.learners.weka.jar import jar, obstacle
 
 try:
@@ -28,7 +29,6 @@ __all__ = ["Java", "call", "java", "jpype", "start", "translated"]
 Java: TypeAlias = Any  # a Java class or object, for which JPype has no types
 T = TypeVar("T")
 
-MEMORY_VARIABLE: Final = "PYDAUB_MEMORY"  # memory limit of a worker in bytes; `isolation/child.py` sets it
 HEAP: Final = 0.75  # the heap's share of the limit; the JVM itself and numpy's arrays need the rest
 LEAST_HEAP: Final = 8 << 20  # with a smaller heap, the JVM kills the process instead of raising an error
 OPTION_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
