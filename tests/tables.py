@@ -6,7 +6,7 @@ import csv
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pydaub import Allocation, Failure, Measurement, Outcome, Schedule, Table
+from pydaub import Allocation, Failure, Measurement, Outcome, Schedule, Table, TableEngine
 
 if TYPE_CHECKING:
     import random
@@ -90,3 +90,20 @@ def fitted_in(bench: Workbench, allocation: Allocation, score: float) -> Any:
 
     path = bench.kept(allocation, score)
     return path and unpickled(path)
+
+
+class CountingEngine(TableEngine):
+    """Remembers what was begun."""
+
+    def __init__(self, table: Table, workers: int = 1) -> None:
+        super().__init__(table, workers)
+        self.begun: list[Allocation] = []
+        self.closed = False
+
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
+        super().submit(allocation, guess=guess)
+        self.begun.append(allocation)
+
+    def close(self) -> None:
+        super().close()
+        self.closed = True

@@ -46,26 +46,9 @@ from pydaub import (
 )
 from pydaub.events import Event
 from pydaub.runs.journal import read
-from tables import random_schedule, random_table, write_csv
+from tables import CountingEngine, random_schedule, random_table, write_csv
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
-
-
-class CountingEngine(TableEngine):
-    """Remembers what was begun."""
-
-    def __init__(self, table: Table, workers: int = 1) -> None:
-        super().__init__(table, workers)
-        self.begun: list[Allocation] = []
-        self.closed = False
-
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        super().submit(allocation, guess=guess)
-        self.begun.append(allocation)
-
-    def close(self) -> None:
-        super().close()
-        self.closed = True
 
 
 def small_case(seed: int, failures: float = 0.1) -> tuple[Table, Schedule]:

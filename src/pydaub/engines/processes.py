@@ -64,7 +64,8 @@ class IsolatedEngine:
         self._gpus, self._gpu_of = list(gpus), dict[Allocation, str]()  # those that are free, and who has the others
         self._has_gpus, self._queued = bool(gpus), list[Allocation]()  # who waits for one
         self._limits, self._full_size, self._peak = limits, task.data.full_size, task.metrics != "none"
-        self._columns, self._cores_of = task.data.schema.features, dict[Allocation, int]()  # of those that have several
+        self._columns = task.data.schema.features
+        self._other_cores: dict[Allocation, int] = {}  # how many other workers' cores an evaluation uses
         self._reuse, self._kept = task.reuse and task.cv is None, task.kept
         self._learners: dict[str, Learner] = {}
         self._in_jvm: set[str] = set()
@@ -104,8 +105,7 @@ class IsolatedEngine:
 
     @property
     def _busy(self) -> int:
-        more = sum(self._cores_of.values()) - len(self._cores_of)
-        return len(self._running) + len(self._failed) + len(self._queued) + more
+        return len(self._running) + len(self._failed) + len(self._queued) + sum(self._other_cores.values())
 
     @property
     def clock(self) -> float:
@@ -151,9 +151,8 @@ class IsolatedEngine:
         """Send an evaluation to a worker, with a GPU if the learner uses one."""
         if allocation.learner in self._on_gpu:
             self._gpu_of[allocation] = self._gpus.pop(0)
-        cores = 1
-        if self.spreads(allocation):
-            cores = self._cores_of[allocation] = max(1, min(self._slots - self._busy, self._most_cores(allocation)))
+        cores = min(self._slots - self._busy, self._most_cores(allocation)) if self.spreads(allocation) else 1
+        self._other_cores[allocation] = cores - 1
         arguments = {
             "call": "evaluate",
             "folder": str(self._bench.folder),
@@ -181,7 +180,7 @@ class IsolatedEngine:
             return None
         self._bench.tidy(self._full_size, self._kept)
         allocation = self._running.pop(ended.key)
-        self._cores_of.pop(allocation, None)
+        self._other_cores.pop(allocation, None)
         self._pass_gpu_on(allocation)
         if ended.losses:
             words = f"{allocation.learner} on {allocation.size:,} rows"
@@ -197,7 +196,7 @@ class IsolatedEngine:
         for key in [key for key, running in self._running.items() if running == allocation]:
             del self._running[key]
             self._supervisor.cancel(key)
-        self._cores_of.pop(allocation, None)
+        self._other_cores.pop(allocation, None)
         self._pass_gpu_on(allocation)
 
     def _pass_gpu_on(self, allocation: Allocation) -> None:
@@ -212,7 +211,7 @@ class IsolatedEngine:
         self._running.clear()
         self._failed.clear()
         self._queued.clear()
-        self._cores_of.clear()
+        self._other_cores.clear()
         self._closed = True
         self._supervisor.close()
         if self._finishing is not None:

@@ -44,7 +44,7 @@ class SerialEngine:
         """Seconds since the engine was created."""
         return time.monotonic() - self._start
 
-    def spreads(self, allocation: Allocation) -> bool:  # noqa: ARG002  # of none
+    def spreads(self, allocation: Allocation) -> bool:  # noqa: ARG002  # the same for all
         """Return False: there are no other workers."""
         return False
 

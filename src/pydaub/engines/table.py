@@ -45,7 +45,7 @@ class TableEngine:
         """Virtual seconds since the engine was opened."""
         return self._clock
 
-    def spreads(self, allocation: Allocation) -> bool:  # noqa: ARG002  # of none
+    def spreads(self, allocation: Allocation) -> bool:  # noqa: ARG002  # the same for all
         """Return False: what was recorded takes as long as it took."""
         return False
 

@@ -306,7 +306,7 @@ def _handed_over(task: Task, allocation: Allocation, fitted: Any) -> Any:
     threads = {name: value for name, value in given.items() if name.rpartition("__")[2] in THREAD_PARAMETERS}
     now = parameters_of(fitted) if threads else {}
     if changed := {name: value for name, value in threads.items() if now.get(name) != value}:
-        with suppress(Exception):  # CatBoost's parameters cannot be changed once it is fitted
+        with suppress(Exception):  # CatBoost refuses once it is fitted; it is handed over as it is
             fitted.set_params(**changed)
     return fitted
 

@@ -33,7 +33,7 @@ from pydaub import (
 from pydaub.algorithm import outlook as outlook_module
 from pydaub.algorithm.strategies import frugal
 from pydaub.algorithm.strategies.costs import OVERRUN
-from tables import random_table
+from tables import CountingEngine, random_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -621,20 +621,10 @@ def test_a_learner_that_is_worth_its_price_gets_its_rows_in_the_end(factor: floa
     assert sum(postponed) <= factor * 200.0, "each try may take several times as long as the one before"
 
 
-class Begun(TableEngine):
-    """Remembers what was begun."""
-
-    begun: tuple[Allocation, ...] = ()
-
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        super().submit(allocation, guess=guess)
-        self.begun = (*self.begun, allocation)
-
-
 def test_idle_workers_do_not_train_what_cannot_pay_on_all_rows() -> None:
     for poor, guessed in (([0.5, 0.51, 0.51, 0.51], False), ([0.7, 0.8, 0.88, 0.9], True)):
         table = table_of({"good": [0.7, 0.8, 0.88, 0.9], **{f"other {number}": poor for number in range(5)}})
-        engine = Begun(table, 4)
+        engine = CountingEngine(table, 4)
         result = run(Frugal(table.learners, SCHEDULE, hedge=0.0), engine)
         assert result.selected == "good"
         on_all_rows = {each.learner for each in engine.begun if each.size == SIZES[-1]} - {"good"}

@@ -182,18 +182,23 @@ class Frugal(Steerable):
             self._rank()
             following = self._waiting.first or (0.0, 0)
             own = self._worths.get(asked.learner, following[0]) if asked else None
-            yield from map(self._limited, filter(self._promises, self._leaders(self._waiting, own)))
+            yield from map(self._limited, self._promising(self._leaders(self._waiting, own)))
             # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
             for size in self.schedule.sizes[1:]:
                 yield from self._starts(size)
 
-    def _promises(self, guess: Allocation) -> bool:
-        """Whether a guess will be asked for if the outstanding allocation, on all rows, brings its likely score."""
-        asked, outlook = self._outstanding, self._outlooks.get(guess.learner)
-        least = [] if self._best_at_full is None else [self._best_at_full]
+    def _promising(self, guesses: Iterator[Allocation]) -> Iterator[Allocation]:
+        """Yield the guesses that will be asked for if the outstanding allocation, on all rows, has its likely score."""
+        asked, price = self._outstanding, self._price()
+        least = -math.inf if self._best_at_full is None else self._best_at_full
         if asked and asked.size == self.schedule.full_size and (likely := self.likely(asked.learner)) is not None:
-            least.append(likely)
-        return outlook is None or not least or outlook.pays(self._price(), max(least))
+            least = max(least, likely)
+        for guess in guesses:
+            if self._worths.get(guess.learner, math.inf) < least:
+                return  # it is ranked by the most that it can be worth, and so are those after it
+            outlook = self._outlooks.get(guess.learner)
+            if outlook is None or least == -math.inf or outlook.pays(price, least):
+                yield guess
 
     def _starts(self, size: int) -> Iterator[Allocation]:
         """Yield this size for every learner without an outcome, except the outstanding one."""
