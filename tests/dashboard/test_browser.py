@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,11 @@ from cli.commands import numbers, started, wait_until, written
 from dashboard import races
 from dashboard.pages import CHROMIUM, finished, needs_dashboard, watched
 from pydaub.events import Evaluated, Steered
+from pydaub.records import score_text
+from pydaub.runs.folder import RunFolder
 from pydaub.runs.journal import read
+from pydaub.views.standings import lines
+from pydaub.views.summary import duration
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive a browser")
 pytestmark = [
@@ -95,6 +101,7 @@ def test_a_finished_run_is_shown_with_its_learners(finished_run: Path, tab: Any)
     with watched(finished_run) as page:
         tab.goto(page.address)
         playwright.expect(tab.locator("tbody tr")).to_have_count(3)
+        assert names(tab) == [line.learner for line in lines(RunFolder(finished_run).account())]
         playwright.expect(tab.locator("#state")).to_contain_text("finished")
         playwright.expect(tab.locator("#facts")).to_contain_text("Elapsed")
         assert tab.locator("#facts dd").all_inner_texts().count("") == 0
@@ -114,6 +121,34 @@ def test_a_finished_run_is_shown_with_its_learners(finished_run: Path, tab: Any)
         playwright.expect(dialog).to_contain_text("cannot be steered")
         for name in ("Pause", "Stop …", "Add a learner …"):
             assert tab.locator("header").get_by_role("button", name=name, include_hidden=True).is_disabled()
+
+
+def test_the_page_writes_numbers_as_python_does(tab: Any) -> None:
+    """Of any size, close to 1, at the ends of each range, and halfway between two roundings."""
+    chance = random.Random(1)
+    halves = [place / 2**power for power in (1, 2, 5, 6) for place in range(1, 64, 2)]
+    scores = [10 ** chance.uniform(-9, 17) for _ in range(200)] + [1 - 10 ** chance.uniform(-14, 0) for _ in range(200)]
+    ends = [1e-4, 1e-3, 0.999, 0.9999, 1.0, 1e4, 1e15, 0.99949999, 9999.99995, 99999.5, 100000.5]
+    values = [0.0, *(sign * value for value in (*scores, *halves, *ends) for sign in (1, -1))]
+    times = [
+        0.0,
+        0.05,
+        9.95,
+        9.96,
+        119.5,
+        119.6,
+        120.0,
+        7199.9,
+        7200.0,
+        *halves,
+        *(119 * chance.random() for _ in range(99)),
+    ]
+    times += [10 ** chance.uniform(-2, 8) for _ in range(200)]
+    tab.goto("about:blank")
+    tab.add_script_tag(content=(files("pydaub.dashboard") / "static" / "format.js").read_text(encoding="utf-8"))
+    written = tab.evaluate("([values, times]) => [values.map(number), times.map(duration)]", [values, times])
+    assert dict(zip(values, written[0], strict=True)) == {value: score_text(value) for value in values}
+    assert dict(zip(times, written[1], strict=True)) == {seconds: duration(seconds) for seconds in times}
 
 
 @pytest.mark.slow("browser")

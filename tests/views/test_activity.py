@@ -9,6 +9,7 @@ import pytest
 from dashboard.races import race
 from pydaub import Account
 from pydaub.events import Steered
+from pydaub.runs.account import SURE
 from pydaub.runs.contest import contest
 from pydaub.runs.journal import read
 from pydaub.views.activity import activity, focus
@@ -31,6 +32,7 @@ def test_lanes_the_next_learner_and_the_best_score_follow_the_account(path: Path
             assert lane["expected"] is None or lane["expected"] > 0
             expected += lane["expected"] is not None
             assert (lane["expected"] is None) == (not account.strategy.curve(lane["learner"]).sizes)
+            assert ("{left}" in lane["words"]) == (lane["expected"] is not None)
         following = account.following
         assert now["next"].startswith(f"Next: {following.learner} with" if following else "")
         assert bool(now["next"]) == (following is not None)
@@ -38,6 +40,11 @@ def test_lanes_the_next_learner_and_the_best_score_follow_the_account(path: Path
         assert scores == sorted(set(scores))
         assert seen["leader"] == (account.leader and account.leader.learner)
         assert seen["leader"] not in seen["rivals"]
+        if led := contest(account):
+            low, high = seen["range"]
+            assert low < led.measured.valid_score < high
+            least, most = seen["band"] or (led.measured.valid_score,) * 2
+            assert (most - least) / 2 == pytest.approx(SURE * (led.error or 0))
     assert expected > 10
     assert (now["lanes"], now["next"], now["words"]) == ([], "", "")
 

@@ -262,7 +262,12 @@ class Dashboard:
         account = self._account()
         state = account.state if account else "waiting"
         model = next((name for name in (SAFE, PICKLE) if (self.folder / name).exists()), None)
-        return {"run": self.title, "notes": notes(self.folder), "commands": commands(self.folder, state, model)}
+        return {
+            "run": self.title,
+            "notes": notes(self.folder),
+            "longest": LONGEST,
+            "commands": commands(self.folder, state, model),
+        }
 
     def _account(self) -> Account | None:
         """Return what is known of the run; read it if nobody has looked at the page yet."""

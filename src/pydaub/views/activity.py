@@ -6,14 +6,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.curve import seconds_ahead
 from pydaub.algorithm.strategies import Steerable
-from pydaub.runs.account import GOING_ON
+from pydaub.records import Measurement
+from pydaub.runs.account import GOING_ON, SURE
+from pydaub.views.scales import in_view, limits
+from pydaub.views.summary import BRIEF, duration
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydaub.records import Allocation
     from pydaub.runs.account import Account
     from pydaub.runs.contest import Contest
 
 RIVALS: Final = 8  # curves that are drawn beside the leader's
+FIRST: Final = "{spent} so far; its first size, so its end is not known"
+IN_TIME: Final = "{spent} so far, probably {left} to go"
 
 
 def activity(account: Account) -> dict[str, Any]:
@@ -30,11 +37,16 @@ def activity(account: Account) -> dict[str, Any]:
 
 
 def _lane(account: Account, allocation: Allocation) -> dict[str, Any]:
+    """Return an evaluation that is running. The page fills in {spent} and {left}, which tick."""
+    expected = _expected(account, allocation)
+    known = "" if expected is None or expected < BRIEF else f"the {duration(expected)} "
     return {
         "learner": allocation.learner,
         "size": allocation.size,
         "since": round(account.running[allocation], 1),
-        "expected": _expected(account, allocation),
+        "expected": expected,
+        "words": FIRST if expected is None else IN_TIME,
+        "late": f"{{spent}} so far, longer than {known}expected",
         "ahead": ""
         if allocation == account.strategy.outstanding
         else f"ahead of its turn, {_why_ahead(account, allocation)}",
@@ -85,18 +97,35 @@ def _why(account: Account, following: Allocation) -> str:
 
 
 def focus(account: Account, found: Contest | None) -> dict[str, Any]:
-    """Return the learners whose curves are highlighted: the leader, with its noise, and those that can still win.
+    """Return what the chart of all curves shows: the leader, the band of its noise, rivals, and the scores in view.
 
-    These are the learners that cannot be told apart from the leader, and those that could overtake it.
+    Rivals are the learners that cannot be told apart from the leader, and those that could overtake it.
     """
     going = account.state in GOING_ON
-    rivals = dict.fromkeys((*found.ties, *found.possible)) if found else {}
+    rivals = list(dict.fromkeys((*found.ties, *found.possible)))[:RIVALS] if found else []
     return {
         "leader": found and found.leader.learner,
-        "size": found and found.leader.size,
-        "score": found and found.measured.valid_score,
-        "noise": found and found.error,
-        "rivals": list(rivals)[:RIVALS],
+        "band": _band(found),
+        "band_words": f"the leader's score, give or take {SURE:g} standard errors",
+        "rivals": rivals,
         "words": f"{'can still win' if going else 'could be better with all rows'}, or tied with it",
         "top": account.scores.top,
+        "range": _range(account, [found.leader.learner, *rivals] if found else []),
     }
+
+
+def _range(account: Account, named: Sequence[str]) -> tuple[float, float] | None:
+    """Return the ends of the axis of scores; None where nothing has been measured."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for each, outcome in account.outcomes.items():
+        if isinstance(outcome, Measurement):
+            curves.setdefault(each.learner, []).append((each.size, outcome.valid_score))
+    return limits(in_view(curves, named or list(curves))) if curves else None
+
+
+def _band(found: Contest | None) -> list[float] | None:
+    """Return the scores that the leader's noise does not tell apart from its own; None if the noise is unknown."""
+    if found is None or not found.error:
+        return None
+    score = found.measured.valid_score
+    return [score - SURE * found.error, score + SURE * found.error]

@@ -30,7 +30,7 @@ def line(account: Account) -> dict[str, Any]:
         None if leader is None else leader.learner,
         result.valid_score,
         (0 if leader is None else leader.size, account.full_size),
-        (len(account.learners), len(result.steps), result.seconds),
+        (len(result.steps), result.seconds),
     )
 
 
@@ -47,7 +47,7 @@ def ended_line(folder: Path) -> dict[str, Any] | None:
         with journal.open("rb") as file:
             settings = json.loads(file.readline())["settings"]
         sizes = (int(found["selected_size"] or 0), int(found["full_size"]))
-        spent = (len(settings["learners"]), len(found["allocations"]), float(found["seconds"]))
+        spent = (len(found["allocations"]), float(found["seconds"]))
         score = None if found["valid_score"] is None else float(found["valid_score"])
         leader = None if found["selected"] is None else str(found["selected"])
         name = str(settings.get("scores", {}).get("name", "score"))
@@ -62,9 +62,9 @@ def _line(  # noqa: PLR0913, PLR0917  # the columns
     leader: str | None,
     score: float | None,
     sizes: tuple[int, int],
-    spent: tuple[int, int, float],
+    spent: tuple[int, float],
 ) -> dict[str, Any]:
-    learners, allocations, seconds = spent
+    allocations, seconds = spent
     known = leader is not None and score is not None
     return {
         "state": state,
@@ -75,7 +75,6 @@ def _line(  # noqa: PLR0913, PLR0917  # the columns
         "scoring": scoring,
         "size": sizes[0],
         "full_size": sizes[1],
-        "learners": learners,
         "allocations": allocations,
         "seconds": round(seconds, 3),
         "time": duration(seconds),

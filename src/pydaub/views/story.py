@@ -63,7 +63,6 @@ def header(account: Account, found: Contest | None, elapsed: float) -> dict[str,
         "confirm": {"stop": STOP_QUESTION},
         "now": activity(account),
         "focus": focus(account, found),
-        "first": account.leader.learner if account.leader else None,
     }
 
 
@@ -119,6 +118,7 @@ def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> d
         "header": {
             **header(account, contest(account), account.clock if elapsed is None else elapsed),
             "figures": figures(shown),
+            "order": [one["learner"] for one in shown],
         },
         "learners": shown,
         "decisions": [asdict(decision) for decision in account.decisions[seen:]],
@@ -141,9 +141,9 @@ def waiting(trouble: str) -> dict[str, Any]:
         "immovable": ENDED,
         "confirm": {},
         "now": {"lanes": [], "words": "", "next": "", "best": []},
-        "focus": {"leader": None, "size": None, "score": None, "noise": None, "rivals": [], "words": "", "top": None},
+        "focus": {"leader": None, "band": None, "rivals": [], "words": "", "top": None, "range": None},
         "figures": [],
-        "first": None,
+        "order": [],
         "trouble": trouble,
     }
     return {"header": header, "learners": [], "decisions": [], "summary": [], "certificate": None, "audit": ""}

@@ -63,9 +63,9 @@ async function copied(text) {
 async function openNotes(base, onSaved = () => {}) {
   const about = await askAbout(base);
   if (!about) return null;
-  const { run: name, notes, error } = about;
+  const { run: name, notes, longest, error } = about;
   if (error) return openDialog("Notes", [make("p", error)]);
-  const field = make("textarea", undefined, { rows: "10", "aria-label": `Notes on ${name}`, maxlength: "20000" });
+  const field = make("textarea", undefined, { rows: "10", "aria-label": `Notes on ${name}`, maxlength: longest });
   field.value = notes;
   const said = make("p", "Plain text, kept in the run's folder as notes.txt.", { class: "quiet", role: "status" });
   const save = make("button", "Save", { type: "button" });

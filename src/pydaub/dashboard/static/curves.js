@@ -46,7 +46,7 @@ function learnerChart(learner, width, height, font) {
   const { points, ahead, corrected, bound } = learner;
   const shown = [...points, ...ahead];
   const scores = shown.flatMap(([, train, valid]) => (train === null ? [valid] : [train, valid]));
-  const [low, high] = learnerRange(scores);
+  const [low, high] = roomyRange(scores);
   const range = [low, Math.max(high, Math.min(bound ?? high, high + (high - low) / 2))]; // with room for the bound
   const marks = ticks(range);
   const kept = height < 200 ? [marks[0], marks.at(-1)] : marks;
@@ -89,12 +89,6 @@ function learnerChart(learner, width, height, font) {
 }
 
 let clips = 0; // every chart has a clip of its own
-
-function learnerRange(scores) {
-  const [low, high] = extent(scores);
-  const room = (high - low) * 0.06 || Math.abs(high) * 0.02 || 0.02;
-  return [low - room, high + room];
-}
 
 function spots({ points, corrected, ahead }, { x, y }, r) {
   const training = points.filter(([, train]) => train !== null);

@@ -31,15 +31,24 @@ const marked = (word, text = word) => (MARKS[word] ? `${MARKS[word]} ${text}` : 
 function number(value) {
   if (value === null) return "";
   const size = Math.abs(value);
-  if (size >= 1e15) return value.toPrecision(3);
+  if (size >= 1e15 || (size > 0 && size < 1e-4)) {
+    const [digits, power] = Number(value.toPrecision(3)).toExponential().split("e");
+    return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  }
   if (size >= 1e4) return count(value);
-  if (size > 0 && size < 1e-4) return Number(value.toPrecision(3)).toExponential();
   if (size > 0 && size < 1e-3) return String(Number(value.toPrecision(3)));
-  if (size < 1 && 1 - size < 1e-3) return value.toFixed(Math.min(1 - Math.floor(Math.log10(1 - size)), 12));
-  return value.toFixed(4);
+  if (size < 1 && 1 - size < 1e-3) return fixed(value, Math.min(1 - Math.floor(Math.log10(1 - size)), 12));
+  return fixed(value, 4);
 }
 
-const count = (value) => Math.round(value).toLocaleString("en");
+// Rounds halves to the even digit, as Python does. Halves are the odd multiples of 1 / 2 ** (digits + 1).
+function fixed(value, digits) {
+  const isHalf = Math.abs((value * 2 ** (digits + 1)) % 2) === 1;
+  const text = value.toFixed(digits);
+  return isHalf && text.at(-1) % 2 ? (value * (1 - Number.EPSILON)).toFixed(digits) : text;
+}
+
+const count = (value) => Number(fixed(value, 0)).toLocaleString("en");
 
 const capitalised = (word) => word[0].toUpperCase() + word.slice(1);
 
@@ -68,7 +77,7 @@ function cut(text, length) {
 
 // The same words as `duration` in views/summary.py.
 function duration(seconds) {
-  if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (seconds < 120) return `${fixed(seconds, seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);
   if (seconds < 7200) return `${minutes} min ${Math.floor(seconds % 60)} s`;
   return `${count(Math.floor(minutes / 60))} h ${minutes % 60} min`;

@@ -31,21 +31,19 @@ function lane({ learner, size, ahead }) {
 // These tick every second.
 function drawLanes() {
   const now = elapsedNow();
-  run.header.now.lanes.forEach(({ since, expected }, place) => {
+  run.header.now.lanes.forEach(({ since, expected, words, late }, place) => {
     const item = byId("lanes").children[place];
     if (!item) return; // not drawn yet
     const spent = Math.max(0, now - since);
+    const isLate = expected !== null && spent > expected;
     item.querySelector("i").style.width = `${expected ? Math.min(100, (100 * spent) / expected) : 0}%`;
-    item.querySelector(".lane").classList.toggle("late", Boolean(expected) && spent > expected);
-    setText(item.querySelector(".clock"), laneWords(spent, expected));
+    item.querySelector(".lane").classList.toggle("late", isLate);
+    const times = { "{spent}": duration(spent), "{left}": duration(expected - spent) };
+    setText(
+      item.querySelector(".clock"),
+      (isLate ? late : words).replace(/\{\w+\}/g, (name) => times[name]),
+    );
   });
-}
-
-function laneWords(spent, expected) {
-  const so = `${duration(spent)} so far`;
-  if (!expected) return `${so}; its first size, so its end is not known`;
-  if (spent > expected) return `${so}, longer than ${expected < 0.05 ? "" : `the ${duration(expected)} `}expected`;
-  return `${so}, probably ${duration(expected - spent)} to go`;
 }
 
 function drawBest() {
@@ -66,7 +64,7 @@ function drawBest() {
 
 function bestChart(best, end, width) {
   const height = 130;
-  const range = learnerRange(best.map(([, score]) => score));
+  const range = roomyRange(best.map(([, score]) => score));
   const marks = ticks(range);
   const left = 14 + 6.4 * Math.max(...marks.map(([, words]) => words.length));
   const edges = { left, right: width - 12, top: 8, bottom: height - 20 };

@@ -23,6 +23,7 @@ function drawOverviewControls() {
   byId("with-training").checked = Boolean(recalled("training"));
   byId("only-compared").checked = Boolean(recalled("only"));
   setText(byId("rivals"), run.header.focus.words);
+  setText(byId("band-words"), run.header.focus.band_words);
   setText(byId("zoom"), overview.zoom ? "Show everything" : "Zoom to the best");
 }
 
@@ -72,7 +73,8 @@ function drawOverview() {
   Object.assign(overview, { scale: view.scale, axis: view.axis, places: placesIn(measured, view) });
 }
 
-// Sizes, the axis and the scale. Bounds and training scores may leave the picture; validation scores make it.
+// Sizes, the axis and the scale. Bounds and training scores may leave the picture; validation scores make it, all of
+// them where only the compared learners are shown.
 function overviewView(measured, looks, width) {
   const { focus, sizes, full_size: full } = run.header;
   const scores = measured.flatMap(({ points }) => points.map((point) => point[2]));
@@ -81,7 +83,7 @@ function overviewView(measured, looks, width) {
     for (const name of looks.keys())
       for (const [, train] of run.learners.get(name).points) if (train !== null) scores.push(train);
   }
-  const axis = scoreAxis(overviewUp(), scores, focus.top);
+  const axis = scoreAxis(overviewUp(), scores, focus.top, recalled("only") ? null : focus.range);
   const first = measured.reduce((low, { points }) => Math.min(low, points[0][0]), sizes[0]);
   const across = overview.zoom?.sizes ?? [first, full];
   const range = overview.zoom?.values ?? withBounds(axis, looks);
@@ -127,8 +129,8 @@ function overviewGrid({ scale, marks, across, width, tall }) {
 function overviewCurves(measured, looks, { scale, axis }) {
   const { focus } = run.header;
   const inside = draw("g", { "clip-path": "url(#inside)" });
-  if (focus.noise && focus.score !== null && !recalled("only")) {
-    const [high, low] = [2, -2].map((times) => scale.y(axis.place(focus.score + times * focus.noise)));
+  if (focus.band && !recalled("only")) {
+    const [low, high] = focus.band.map((score) => scale.y(axis.place(score)));
     const y = Math.min(high, low);
     inside.append(
       draw("rect", { x: scale.left, width: scale.right - scale.left, y, height: Math.abs(low - high), class: "band" }),

@@ -35,8 +35,7 @@ function zoomTo(view) {
 // From a little below the highlighted curves' last points to a little above.
 function bestView() {
   const ends = [...highlighted().keys()].map((name) => run.learners.get(name).points.at(-1)[2]);
-  const { noise, score } = run.header.focus;
-  if (noise) ends.push(score - 2 * noise, score + 2 * noise);
+  ends.push(...(run.header.focus.band ?? []));
   const [low, high] = extent(ends.map(overview.axis.place));
   const room = (high - low) * 0.1 || Math.abs(high) * 0.01 || 0.01;
   const sizes = run.header.sizes;

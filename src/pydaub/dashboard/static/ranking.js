@@ -14,25 +14,16 @@ const ranking = {
 const sortedBy = () => recalled("by") || "size";
 const isRising = () => recalled("rising") === "1";
 
-// The learners that the filters let through, in the chosen order. Equal ones: by size, then by score, then by name.
+// The learners that the filters let through, sorted by the chosen column; equal ones in the order of every view.
 function ranked() {
   const words = byId("search").value.trim().toLowerCase();
   const standing = byId("only").value;
   const passes = numberFilter();
-  const found = [...run.learners.values()].filter(
+  const found = ordered().filter(
     (x) => (!words || x.learner.toLowerCase().includes(words)) && (!standing || x.standing === standing) && passes(x),
   );
-  const { first } = run.header;
-  const { value } = columnOf(sortedBy()) ?? columnOf("size");
-  const [sorted, rising] = [Boolean(recalled("by")), isRising()];
-  return found.sort(
-    (a, b) =>
-      (sorted ? 0 : (b.learner === first) - (a.learner === first)) ||
-      compared(value(a) ?? null, value(b) ?? null, rising) ||
-      compared(a.size, b.size, false) ||
-      compared(a.valid, b.valid, false) ||
-      compared(a.learner, b.learner, true),
-  );
+  const column = recalled("by") && columnOf(recalled("by"));
+  return column ? found.sort((a, b) => compared(column.value(a) ?? null, column.value(b) ?? null, isRising())) : found;
 }
 
 // Missing values come last in either direction.

@@ -11,8 +11,9 @@ const run = {
     immovable: "",
     sizes: [],
     now: { lanes: [], words: "", next: "", best: [] },
-    focus: { leader: null, rivals: [], words: "", noise: null, score: null, top: null },
+    focus: { leader: null, band: null, rivals: [], words: "", top: null, range: null },
     figures: [],
+    order: [],
   },
   learners: new Map(), // by name
   decisions: [],
@@ -40,6 +41,9 @@ function receive(news, whole) {
   for (const decision of news.decisions) run.decisions.push(decision); // spread arguments are limited in number
   ({ summary: run.summary, certificate: run.certificate, audit: run.audit } = news);
 }
+
+// The learners in the order of every view: the leader first.
+const ordered = () => run.header.order.map((name) => run.learners.get(name));
 
 function elapsedNow() {
   const since = run.header.going ? (performance.now() - run.receivedAt) / 1000 : 0;

@@ -3,9 +3,13 @@
 const LEAST_ERROR = 1e-12;
 
 // How scores are drawn: as they are, or as the distance from the best possible score on a logarithmic scale. `place`
-// turns a score into a number for the axis, `ticks` returns numbers for the axis with their words.
-function scoreAxis(kind, scores, top) {
-  if (kind !== "error") return { place: (score) => score, ticks, range: usualRange(scores) };
+// turns a score into a number for the axis, `ticks` returns numbers for the axis with their words. With a `usual`
+// range, scores below it are left out.
+function scoreAxis(kind, scores, top, usual) {
+  if (kind !== "error") {
+    const range = usual ? [usual[0], Math.max(usual[1], extent(scores)[1])] : roomyRange(scores);
+    return { place: (score) => score, ticks, range };
+  }
   const errors = scores.map((score) => top - score).filter((error) => error > LEAST_ERROR);
   const least = errors.reduce((low, error) => Math.min(low, error), Infinity);
   const place = (score) => Math.log10(Math.max(top - score, Number.isFinite(least) ? least / 2 : LEAST_ERROR));
@@ -18,16 +22,11 @@ function extent(values) {
   return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 }
 
-// Lowest and highest score of a drawing. Scores far below the others are left out.
-function usualRange(scores) {
-  if (!scores.length) return [0, 1];
-  const sorted = Float64Array.from(scores).sort();
-  const quantile = (share) => sorted[Math.floor(share * (sorted.length - 1))];
-  const largest = sorted[sorted.length - 1];
-  const spread = Math.max(quantile(0.75) - quantile(0.25), (largest - quantile(0.5)) / 4);
-  const low = spread > 0 ? Math.max(sorted[0], quantile(0.25) - 1.5 * spread) : sorted[0];
-  const room = (largest - low) * 0.04 || Math.abs(largest) * 0.02 || 0.02;
-  return [low - room, largest + room];
+// The lowest and the highest score, with some room.
+function roomyRange(scores) {
+  const [low, high] = extent(scores);
+  const room = (high - low) * 0.06 || Math.abs(high) * 0.02 || 0.02;
+  return [low - room, high + room];
 }
 
 // A round distance (1, 2 or 5 times a power of ten) for about five ticks.
