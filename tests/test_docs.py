@@ -21,13 +21,17 @@ from typer.main import get_command
 import pydaub
 from cli.commands import call, numbers, written
 from pydaub import Frugal, Schedule, learners
+from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
+from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES
 from pydaub.cli import everything
 from pydaub.data import prepare
 from pydaub.data.schema import Column, Schema
-from pydaub.evaluation.evaluate import Task
+from pydaub.evaluation.evaluate import LEAST_SCORED, Task
 from pydaub.events import Event
 from pydaub.learners import portfolio, recipes
 from pydaub.learners.weka.table import WEKA
+from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS
+from pydaub.runs.folder import Request
 from pydaub.runs.plan import plan
 from weka_here import needs_weka
 
@@ -172,6 +176,26 @@ def test_the_guide_names_every_option(command: str, least: int) -> None:
     assert len(options) >= least
     for option in options:
         assert f"`{option}`" in guide, option
+
+
+def test_the_guide_names_the_defaults_as_they_are() -> None:
+    section = (ROOT / "docs/guide.md").read_text().split("### Options of `pydaub run`\n")[1].split("\n### ")[0]
+    rows = dict(re.findall(r"^\| (`--[^|]+`) \| (.*) \|$", section, re.MULTILINE))
+    for name, default in {
+        **{name: each.default for name, each in PARAMETERS.items() if each.kind is float},
+        "validation_fraction": VALIDATION_FRACTION,
+        "validation_rows": VALIDATION_ROWS,
+        "seed": Request("rows.csv").seed,
+    }.items():
+        assert f"({default:,})" in rows[f"`--{name.replace('_', '-')}`"], name
+    chosen = {name: each.default for name, each in PARAMETERS.items() if each.kind is str}
+    chosen |= {"strategy": DEFAULT, "learners": PORTFOLIOS[0], "metrics": METRICS[0]}
+    for name, default in chosen.items():
+        assert re.search(rf"`{default}`[^;`]*\bdefault\b", rows[f"`--{name}`"]), name
+    few = [f"`{name}`" for name, kind in STRATEGIES.items() if kind.score_rows == "few"]
+    assert f"(the default with {' and '.join(few)})" in rows["`--score-rows`"]
+    assert f"{LEAST_SCORED:,} validation rows" in rows["`--score-rows`"]
+    assert f"the paper's {PAPER_FIRST_SIZE} and {PAPER_RATIO} by default" in rows["`--first-size`, `--ratio`"]
 
 
 def test_the_readmes_figures_are_those_of_the_pages_that_it_names() -> None:

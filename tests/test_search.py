@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import re
 import sys
@@ -36,7 +37,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from pydaub import AllLearnersFailed, Evaluated, InputError, JournalMismatch, NothingMeasured
-from pydaub.algorithm.strategies import PARAMETERS
+from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
+from pydaub.algorithm.strategies import PARAMETERS, STRATEGIES, strategies_with
+from pydaub.evaluation.evaluate import LEAST_SCORED
 from pydaub.runs.journal import read
 from pydaub.runs.steering import Mailbox
 from pydaub.search import DaubSearch
@@ -791,3 +794,33 @@ def test_every_parameter_of_a_strategy_is_one_of_the_search() -> None:
     assert (settings["bound"], settings["train_bound"], settings["sizes"][:2]) == ("line", False, [30, 60])
     with pytest.raises(InputError, match="`delta` must go with the strategy frugal, got 'daub'"):
         search(strategy="daub", delta=0.1).fit(*IRIS)
+
+
+def described(section: str) -> dict[str, str]:
+    """Return the entries of a section of the class's docstring."""
+    text = inspect.cleandoc(DaubSearch.__doc__ or "").split(f"{section}\n{'-' * len(section)}\n")[1]
+    parts = re.split(r"^(\S.*)$", text.split("\n\n")[0], flags=re.MULTILINE)[1:]
+    return {name: " ".join(words.split()) for name, words in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def test_every_parameter_and_attribute_has_an_entry_of_its_own() -> None:
+    parameters = inspect.signature(DaubSearch).parameters
+    assert {*described("Parameters")} == {*parameters}
+    fitted = DaubSearch([("bayes", GaussianNB())], random_state=0).fit(pd.DataFrame(IRIS[0]).add_prefix("x"), IRIS[1])
+    assert {*described("Attributes")} == {name for name in vars(fitted) if name.endswith("_")}
+
+
+def test_the_defaults_are_described_as_they_are() -> None:
+    entries = described("Parameters")
+    for name, each in PARAMETERS.items():
+        default = f'"{each.default}"' if each.kind is str else each.default
+        assert f"None stands for {default}." in entries[name], name
+        having = " and ".join(f'"{strategy}"' for strategy in strategies_with(name))
+        assert entries[name].startswith(f"With {having}"), name
+        assert all(f'"{choice}"' in entries[name] for choice in each.choices), name
+    assert f"None stands for {PAPER_FIRST_SIZE}, or fewer" in entries["first_size"]
+    assert f"None stands for {PAPER_RATIO}." in entries["ratio"]
+    assert all(f'"{name}"' in entries["strategy"] for name in STRATEGIES)
+    few = " and ".join(f'"{name}"' for name, kind in STRATEGIES.items() if kind.score_rows == "few")
+    assert f'"few" with {few}, "all" with others' in entries["score_rows"]
+    assert f"({LEAST_SCORED:,}, or as many" in entries["score_rows"]

@@ -23,6 +23,7 @@ SHARES_OF_ROWS: Final = ("score", "accuracy", "top_k_accuracy")  # scores that c
 VALIDATION_FRACTION: Final = 0.3  # of the rows, as in the paper
 VALIDATION_ROWS: Final = 100_000  # at most: a score is then precise to a third of a percent
 OPTIONAL: Final = ("fitting", "scoring", "scored")  # fields of a measurement that may be unknown
+PORTFOLIOS: Final = ("sklearn", "strong", "spaces", "weka", "streaming")  # of learners; the first is the default
 METRICS: Final = ("full", "all", "none")  # whose metrics are recorded besides the score; the first is the default
 SCORE_ROWS: Final = ("few", "all")  # validation rows for learners that do not have all training rows
 FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")

@@ -40,8 +40,8 @@ from pydaub.exports.mlflow import autologged, autologs, without_autologging
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
 from pydaub.learners.own import kind
-from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure
-from pydaub.runs.plan import Sizes, check_scoring, default_scoring, plan
+from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure
+from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.views.callbacks import Callbacks, CallbackSupportMixin, with_callbacks
 from pydaub.views.notebook import Card, in_notebook, verdict_line
@@ -120,8 +120,10 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         With "daub" and "elimination": whether the training score caps the bound. None stands for True.
     non_increasing_bound
         With "daub" and "elimination": whether a bound may never rise. None stands for False.
-    first_size, ratio
-        A geometric schedule of sizes. By default 500 rows, or fewer where there are few, growing by 1.5.
+    first_size
+        Rows of the first sample. None stands for 500, or fewer where there are few.
+    ratio
+        Growth of the samples. None stands for 1.5.
     sizes
         A list of sizes instead, or "paper" for those of the paper.
     scoring
@@ -153,12 +155,15 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     time_limit
         Seconds after which the search stops with the best learner so far. An ensemble and refitting are included,
         preparing the rows is not.
-    learner_timeout, learner_memory
-        Limits of each evaluation, in seconds and bytes.
-    engine, address
-        "serial" (in this process), "processes", or "ray" for all CPUs of the Ray cluster at `address`, or `n_jobs` of
-        them. None means "processes" if `n_jobs` or a limit is given, and "serial" otherwise. The address None means the
-        cluster that runs here, "local" starts one.
+    learner_timeout
+        Limit of each evaluation in seconds.
+    learner_memory
+        Limit of each evaluation in bytes.
+    engine
+        "serial" (in this process), "processes", or "ray" for all CPUs of a Ray cluster, or `n_jobs` of them. None means
+        "processes" if `n_jobs` or a limit is given, and "serial" otherwise.
+    address
+        Address of the Ray cluster. None means the one that runs here, "local" starts one.
     folder
         Folder of the run. A search that was killed continues when it is fitted again with the same data and settings.
     random_state
@@ -173,15 +178,19 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     Attributes
     ----------
-    best_estimator_, best_learner_
-        The selected learner, fitted, and its name.
+    best_estimator_
+        The selected learner, fitted.
+    best_learner_
+        Its name.
     best_params_
         Its parameters, where they were searched: its combination of `param_grid`, or its point in a `Space`. Otherwise
         its name.
     best_index_
         Its entry in `cv_results_`; None if the search was stopped before the strategy asked for it.
-    best_score_, best_size_
-        Its score on the validation rows, and the number of rows it was trained on for that.
+    best_score_
+        Its score on the validation rows.
+    best_size_
+        The number of rows it was trained on for that.
     ensemble_
         The weights of the learners that were combined, by name; None if the selected learner is used alone. With an
         ensemble, `best_estimator_` is the ensemble, and `best_score_` its score on rows that did not choose it.
@@ -191,10 +200,16 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     cv_results_
         Arrays with an entry for each allocation, named as in `GridSearchCV`. Ranks are among equal sizes only, and
         `std_test_score` is over the folds of `cv`.
-    allocations_, failures_
-        The allocations with their outcomes, in order; the learners that failed, and why.
-    result_, certificate_
-        The result of the run, and what may be claimed of the choice.
+    multimetric_
+        False: there is one score to select by. As in `GridSearchCV`.
+    allocations_
+        The allocations with their outcomes, in order.
+    failures_
+        The learners that failed, and why.
+    result_
+        The result of the run.
+    certificate_
+        What may be claimed of the choice.
     outlook_
         What the selected learner would probably reach with twice and ten times the rows: a tuple of objects with
         `rows`, `score`, `low` and `high`. Empty if the search stopped early or only one size of it is known.
@@ -206,8 +221,10 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         The scorer in use.
     classes_
         The class labels, for classifiers.
-    n_features_in_, feature_names_in_
-        The columns seen during `fit`.
+    n_features_in_
+        The number of columns seen during `fit`.
+    feature_names_in_
+        Their names, where they are text.
 
     Examples
     --------
@@ -220,7 +237,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     'bayes'
     """
 
-    learners: Any = "sklearn"
+    learners: Any = PORTFOLIOS[0]
     param_grid: Any = None
     _: KW_ONLY
     estimator: Any = None
@@ -328,7 +345,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_names(self) -> None:
         """Refuse parameters of `GridSearchCV` that mean something else here, or nothing."""
-        if self.estimator is not None and not (isinstance(self.learners, str) and self.learners == "sklearn"):
+        if self.estimator is not None and not (isinstance(self.learners, str) and self.learners == PORTFOLIOS[0]):
             raise InputError("`estimator` must go without `learners`, which it stands for, got both.")
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             raise InputError(f"`estimator` must be one estimator, got {self.estimator!r}. Give several as `learners`.")
@@ -352,6 +369,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError("`X_val` and `y_val` must be given together, got one of them.")
         if self.cv is None:
             return
+        check_after(self.cv, ensemble=self.ensemble, adjust=self.adjust)
         if X_val is not None:
             raise InputError("`cv` must be None where `X_val` is given, got both. Leave one out.")
         folds = isinstance(self.cv, int | np.integer) and self.cv > 1  # also excludes True
@@ -375,8 +393,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             score_rows="all" if self.return_train_score and self.score_rows is None else self.score_rows,
             seed=seed,
             reuse=bool(self.reuse),
-            ensemble=self._combines(),
-            adjust=self._adjusts(),
+            ensemble=bool(self.ensemble),
+            adjust=bool(self.adjust),
             threads=where.threads,
             config={**get_config(), **self._config, "enable_metadata_routing": routed},
         )
@@ -408,18 +426,6 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             shown.close(ended=False)
             raise
         shown.close(ended=True)
-
-    def _combines(self) -> bool:
-        if self.ensemble and self.cv is not None:
-            raise InputError("`ensemble` must go without `cv`: learners are combined by their validation predictions.")
-        if self.ensemble and not isinstance(self.scoring, str | None):
-            raise InputError(f"`ensemble` must go with a scorer by its name, got {self.scoring!r}.")
-        return bool(self.ensemble)
-
-    def _adjusts(self) -> bool:
-        if self.adjust and self.cv is not None:
-            raise InputError("`adjust` must go without `cv`: learners are adjusted by their validation predictions.")
-        return bool(self.adjust)
 
     def _where(self) -> Where:
         limits = Limits(self.learner_timeout, self.learner_memory)

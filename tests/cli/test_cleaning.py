@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli.commands import Finished, call, refused
+from pydaub.runs import JOURNAL
 from pydaub.runs.folder import RunFolder
-from pydaub.runs.journal import JOURNAL, Journal
+from pydaub.runs.journal import Journal
 
 OLD = 40 * 86_400  # seconds
 

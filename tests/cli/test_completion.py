@@ -14,6 +14,7 @@ from cli.commands import PATIENCE, Finished, environment
 from pydaub.cli import completion
 from pydaub.learners.sklearn import CLASSIFIERS
 from pydaub.learners.weka.table import WEKA
+from pydaub.records import PORTFOLIOS
 
 BASH = """
 eval "$(pydaub --show-completion bash)"
@@ -77,8 +78,8 @@ def test_every_shell_has_a_script() -> None:
 
 def test_learners_are_offered_by_name() -> None:
     names = {recipe.name for recipe in CLASSIFIERS}
-    assert {*completion.PORTFOLIOS, *names} <= {*completion.learners("")}
-    assert {*completion.learners("")} <= {*completion.PORTFOLIOS, *names, *(recipe.name for recipe in WEKA)}
+    assert {*PORTFOLIOS, *names} <= {*completion.learners("")}
+    assert {*completion.learners("")} <= {*PORTFOLIOS, *names, *(recipe.name for recipe in WEKA)}
     assert completion.learners("tree,-knn-2") == ["tree,-knn-25"]
     assert completion.learners("nobody") == []
 

@@ -130,7 +130,7 @@ def test_an_ensemble_is_reported_saved_and_predicts(tmp_path: Path) -> None:
     predicted = call("predict", folder, data)
     assert predicted.code == 0, predicted.err
     assert len(predicted.out.splitlines()) == 601
-    assert "`--ensemble` must go without `--cv`" in refused("run", data, "--target", "label", "--ensemble", "--cv", 3)
+    assert "`ensemble` must go without `cv`" in refused("run", data, "--target", "label", "--ensemble", "--cv", 3)
 
 
 def test_an_adjustment_is_reported_saved_and_predicts(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_an_adjustment_is_reported_saved_and_predicts(tmp_path: Path) -> None:
     assert (predicted["prediction"] == (predicted.iloc[:, -1] >= told["threshold"])).all()
     wrong = refused("run", data, "--target", "a", "--adjust")
     assert "`adjust` must go with a classification, got a regression" in wrong
-    assert "`--adjust` must go without `--cv`" in refused("run", data, "--target", "label", "--adjust", "--cv", 3)
+    assert "`adjust` must go without `cv`" in refused("run", data, "--target", "label", "--adjust", "--cv", 3)
 
 
 def test_many_options_at_once(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.registry import Where
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import Learner, Space
+from pydaub.runs import JOURNAL
 from pydaub.runs.account import Account
-from pydaub.runs.journal import JOURNAL, read
+from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan, plan
 from pydaub.runs.selection import Selection, select
 

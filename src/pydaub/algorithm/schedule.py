@@ -137,6 +137,12 @@ def _too_large(full_size: int, first_size: int, ratio: Ratio, r: Fraction) -> st
     )
 
 
+def check_one_way(first_size: object, ratio: object, sizes: object) -> None:
+    """Refuse a list of sizes together with the parameters of a geometric schedule."""
+    if sizes is not None and (first_size is not None or ratio is not None):
+        raise InputError("`sizes` must be given without `first_size` and `ratio`. Choose one of the two ways.")
+
+
 def parsed_sizes(sizes: str | Iterable[int]) -> Iterable[int]:
     """Return sizes that may have been given as text.
 

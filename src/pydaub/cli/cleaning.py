@@ -17,6 +17,7 @@ from pydaub.cli import completion, units
 from pydaub.cli.app import EXIT_FAILED, app, complain
 from pydaub.cli.options import Json, figure
 from pydaub.errors import InputError, PydaubError
+from pydaub.runs import ABOUT, JOURNAL, RUNS
 from pydaub.views.summary import counted
 from pydaub.views.terminal import console, print_lines, print_table
 
@@ -53,7 +54,7 @@ class Found:
 def clean(
     folder: Annotated[
         Path, typer.Argument(help="Folder of runs, or of one run.", autocompletion=completion.runs)
-    ] = Path("pydaub-runs"),
+    ] = Path(RUNS),
     *,
     older_than: Annotated[
         str, typer.Option(help="Only runs that nothing has been added to for this time: 12h, 7d.")
@@ -98,8 +99,6 @@ def _delete_all(runs: list[Found]) -> None:
 
 def _runs(folder: Path) -> list[Path]:
     """Return the run that a folder is, or the runs in it."""
-    from pydaub.runs.folder import ABOUT
-
     if folder.is_symlink() or not folder.is_dir():
         got = "a link" if folder.is_symlink() else "a file" if folder.exists() else "nothing there"
         raise InputError(f"{folder} must be a folder of runs, got {got}.")
@@ -115,8 +114,8 @@ def _runs(folder: Path) -> list[Path]:
 def _examined(path: Path) -> Found:
     """Return what is known of a run, and why it must be kept, if it must."""
     from pydaub.runs.account import GOING_ON
-    from pydaub.runs.folder import ABOUT, RunFolder
-    from pydaub.runs.journal import JOURNAL, is_held
+    from pydaub.runs.folder import RunFolder
+    from pydaub.runs.journal import is_held
     from pydaub.views.overview import ended_line
 
     journal, kept = path / JOURNAL, None
@@ -163,11 +162,10 @@ def is_ours(name: str) -> bool:
     from pydaub.engines.processes import NOTE
     from pydaub.evaluation.workbench import PARTS
     from pydaub.runs import folder, saving
-    from pydaub.runs.journal import JOURNAL
     from pydaub.runs.notes import NOTES
     from pydaub.runs.steering import STEERING
 
-    ours = {folder.ABOUT, folder.RESULT, folder.SCHEMA, JOURNAL, NOTES, STEERING, RECORD, IDENTITY, NOTE, *PARTS}
+    ours = {ABOUT, folder.RESULT, folder.SCHEMA, JOURNAL, NOTES, STEERING, RECORD, IDENTITY, NOTE, *PARTS}
     ours |= {saving.SAFE, saving.PICKLE, saving.ABOUT, "model", "data", "task.pkl"}
     ours |= {"plots", "report.html", "curves.csv"}  # of `plot`, `report` and `export`
     part = name[1:].rpartition(".")[0] if name.startswith(".") else name.removesuffix(".part")
@@ -192,9 +190,6 @@ def _delete(path: Path) -> str | None:
     The journal is locked meanwhile, so that nobody resumes the run. What says that this is a run goes last, so that
     the same command continues if it was interrupted.
     """
-    from pydaub.runs.folder import ABOUT
-    from pydaub.runs.journal import JOURNAL
-
     lock = -1
     try:
         if (path / JOURNAL).exists():

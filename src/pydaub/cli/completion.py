@@ -7,14 +7,11 @@ from contextlib import suppress
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import Final
 
 import typer
 
-PORTFOLIOS: Final = ("sklearn", "strong", "spaces", "weka", "streaming")
-RUNS: Final = Path("pydaub-runs")  # where runs are by default
-ABOUT: Final = "run.json"
-JOURNAL: Final = "journal.jsonl"
+from pydaub.records import PORTFOLIOS
+from pydaub.runs import ABOUT, JOURNAL, RUNS
 
 
 def learners(incomplete: str) -> list[str]:
@@ -29,7 +26,7 @@ def runs(incomplete: str) -> list[str]:
     """Offer the folders of runs, those in the default place included, and other folders on the way to them."""
     typed = Path(incomplete)
     here = typed if incomplete.endswith("/") else typed.parent
-    places = (here, RUNS) if "/" not in incomplete else (here,)
+    places = (here, Path(RUNS)) if "/" not in incomplete else (here,)
     offered = dict[str, None]()
     for path in chain.from_iterable(map(_folders, places)):
         name = str(path) if (path / ABOUT).exists() else f"{path}/"

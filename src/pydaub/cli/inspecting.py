@@ -18,6 +18,7 @@ from pydaub.cli.app import app, complain, for_the_result
 from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, figure, output
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError
+from pydaub.records import PORTFOLIOS
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_lines, print_run, print_table
 
@@ -166,7 +167,7 @@ def formula(labels: list[Any]) -> str | None:
 def learners(
     spec: Annotated[
         str, typer.Argument(help="As with `pydaub run --learners`.", autocompletion=completion.learners)
-    ] = "sklearn",
+    ] = PORTFOLIOS[0],
     *,
     task: Annotated[TaskName, typer.Option(help="What the target is for.")] = TaskName("classification"),  # noqa: B008  # a constant
     weka_jar: WekaJar = None,

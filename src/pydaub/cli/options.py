@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
@@ -17,7 +17,7 @@ from pydaub.cli import completion, units
 from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
-from pydaub.records import METRICS, SCORE_ROWS, VALIDATION_FRACTION, VALIDATION_ROWS, parsed
+from pydaub.records import METRICS, PORTFOLIOS, SCORE_ROWS, VALIDATION_FRACTION, VALIDATION_ROWS, parsed
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Parameter
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one member for each strategy
 ScoreRows = StrEnum("ScoreRows", list(SCORE_ROWS))  # type: ignore[misc]  # as above
 Metrics = StrEnum("Metrics", list(METRICS))  # type: ignore[misc]  # as above
+FEW: Final = " and ".join(name for name, kind in STRATEGIES.items() if kind.score_rows == "few")
 TaskName = StrEnum("TaskName", ["classification", "regression"])
 
 
@@ -106,11 +107,11 @@ class Asked:
     learners: Annotated[
         str,
         typer.Option(
-            help="Portfolios (sklearn, strong, spaces, weka, streaming), names, patterns and Python files, separated by"
-            " commas; -NAME leaves one out.",
+            help=f"Portfolios ({', '.join(PORTFOLIOS)}), names, patterns and Python files, separated by commas; -NAME"
+            " leaves one out.",
             autocompletion=completion.learners,
         ),
-    ] = "sklearn"
+    ] = PORTFOLIOS[0]
     strategy: Strategy = StrategyName(DEFAULT)  # noqa: RUF009  # a constant
     parameters: dict[str, Any] = field(default_factory=dict)
     first_size: FirstSize = None
@@ -142,8 +143,8 @@ class Asked:
     score_rows: Annotated[
         ScoreRows | None,
         typer.Option(
-            help="Validation rows for learners that do not have all training rows yet.  [default: few with frugal,"
-            " all with others]"
+            help="Validation rows for learners that do not have all training rows yet.  [default: few with"
+            f" {FEW}, all with others]"
         ),
     ] = None
     metrics: Annotated[Metrics, typer.Option(help="Who gets more metrics than the score.")] = Metrics(METRICS[0])  # noqa: RUF009

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, parsed_sizes
+from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, check_one_way, parsed_sizes
 from pydaub.algorithm.strategies import STRATEGIES, make_strategy
 from pydaub.cli.app import app, complain
 from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, StrategyName, check_jobs, grouped, output
@@ -178,15 +178,13 @@ def recorded(
 def _schedule(
     table: Table, first_size: int | None, ratio: str | None, sizes: str | None, full_size: int | None
 ) -> Schedule:
-    geometric = first_size is not None or ratio is not None
-    if sizes is not None and geometric:
-        raise InputError("`sizes` must be given without `first_size` and `ratio`. Choose one of the two ways.")
+    check_one_way(first_size, ratio, sizes)
     full_size = table.sizes[-1] if full_size is None else full_size
     if full_size not in table.sizes:
         raise InputError(
             f"`--full-size` must be a size in {table.name}, got {full_size}. It has {_listing(table.sizes)}."
         )
-    if geometric:
+    if first_size is not None or ratio is not None:
         first_size = table.sizes[0] if first_size is None else first_size
         return Schedule.geometric(full_size, first_size, PAPER_RATIO if ratio is None else ratio)
     return Schedule.listed(full_size, table.sizes if sizes is None else parsed_sizes(sizes))

@@ -13,6 +13,7 @@ from pydaub.cli.app import app
 from pydaub.cli.options import Asked, Dashboard, Folder, Options, Quiet, WekaJar, grouped, one_source, output, sources
 from pydaub.cli.units import names
 from pydaub.errors import InputError
+from pydaub.runs import RUNS
 
 DEMO_ROWS: Final = 24_000  # about a minute on two cores
 # Options of `pydaub run` that do not matter for a comparison.
@@ -35,7 +36,7 @@ def run(
     *,
     asked: Asked,
     options: Options,
-    out: Annotated[Path | None, output("Folder of the run.  [default: pydaub-runs/DATA-DATE-TIME]")] = None,
+    out: Annotated[Path | None, output(f"Folder of the run.  [default: {RUNS}/DATA-DATE-TIME]")] = None,
 ) -> None:
     """Find the best learner for a file."""
     with options.where(Path()).started_early():
@@ -67,7 +68,7 @@ def demo(
     *,
     full: Annotated[bool, typer.Option("--full", help="The paper's size: 21,500 rows to train.")] = False,
     jobs: Annotated[int, typer.Option(help="Number of workers.")] = 2,
-    out: Annotated[Path | None, output("Folder of the run.  [default: pydaub-runs/parity-DATE-TIME]")] = None,
+    out: Annotated[Path | None, output(f"Folder of the run.  [default: {RUNS}/parity-DATE-TIME]")] = None,
     dashboard: Dashboard = False,
     quiet: Quiet = False,
 ) -> None:

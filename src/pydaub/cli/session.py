@@ -21,7 +21,7 @@ from pydaub.evaluation.evaluate import Task
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
 from pydaub.runs.folder import Request, RunFolder, check_unused
-from pydaub.runs.plan import Plan, Sizes, check_scoring, default_scoring, plan
+from pydaub.runs.plan import Plan, Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
@@ -170,10 +170,7 @@ def _begin(request: Request, options: Options) -> None:
     check_scoring(request.scoring)
     if request.cv is not None and request.cv < 2:  # noqa: PLR2004  # folds
         raise InputError(f"`--cv` must be at least 2 folds, got {request.cv}.")
-    if request.cv is not None and request.ensemble:
-        raise InputError("`--ensemble` must go without `--cv`: learners are combined by their validation predictions.")
-    if request.cv is not None and request.adjust:
-        raise InputError("`--adjust` must go without `--cv`: learners are adjusted by their validation predictions.")
+    check_after(request.cv, ensemble=request.ensemble, adjust=request.adjust)
     if request.cv is not None and request.time is not None:
         raise InputError("`--cv` must go without `--time`: folds would mix the times. Choose one of the two.")
     if request.cv is not None and request.validation is not None:

@@ -12,8 +12,9 @@ from pydaub.cli import completion
 from pydaub.cli.app import app
 from pydaub.errors import InputError
 from pydaub.events import COMMANDS
+from pydaub.runs import JOURNAL
 from pydaub.runs.account import Account
-from pydaub.runs.journal import JOURNAL, is_held, read
+from pydaub.runs.journal import is_held, read
 from pydaub.runs.steering import STEERING, Mailbox
 from pydaub.views.terminal import console, print_lines
 

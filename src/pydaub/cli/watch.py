@@ -47,7 +47,8 @@ def watch(
     from pydaub.dashboard.app import Dashboard
     from pydaub.dashboard.listing import Listing, runs_in
     from pydaub.dashboard.serving import serve
-    from pydaub.runs.folder import ABOUT, RunFolder
+    from pydaub.runs import ABOUT
+    from pydaub.runs.folder import RunFolder
 
     several = not (folder / ABOUT).exists() and runs_in(folder)
     if not several:

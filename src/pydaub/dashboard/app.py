@@ -25,7 +25,8 @@ from pydaub.dashboard.following import Following
 from pydaub.dashboard.page import assembled, list_page
 from pydaub.errors import InputError, one_line
 from pydaub.events import COMMANDS
-from pydaub.runs.journal import JOURNAL, is_held
+from pydaub.runs import JOURNAL
+from pydaub.runs.journal import is_held
 from pydaub.runs.notes import LONGEST, keep_notes, notes
 from pydaub.runs.steering import STEERING, Mailbox
 from pydaub.views.overview import commands

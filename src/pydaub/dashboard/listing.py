@@ -14,8 +14,9 @@ from starlette.responses import JSONResponse
 from pydaub.dashboard.app import LINGER, Dashboard, Guard, error, shell
 from pydaub.dashboard.following import Following
 from pydaub.errors import PydaubError
-from pydaub.runs.folder import ABOUT, RunFolder
-from pydaub.runs.journal import JOURNAL, is_held
+from pydaub.runs import ABOUT, JOURNAL
+from pydaub.runs.folder import RunFolder
+from pydaub.runs.journal import is_held
 from pydaub.runs.notes import NOTES, notes
 from pydaub.views.overview import comparison, ended_line, line
 

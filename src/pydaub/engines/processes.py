@@ -57,6 +57,7 @@ class IsolatedEngine:
         gpus: Sequence[str] = (),
     ) -> None:
         self._supervisor, self._closed = supervisor, False
+        self._here = supervisor if isinstance(supervisor, Nursery) else None  # where it runs calls on this machine
         self._finishing: Nursery | None = None  # for what follows a run on a cluster, or after `close`
         self._start = time.monotonic()
         self._running: dict[int, Allocation] = {}
@@ -94,7 +95,7 @@ class IsolatedEngine:
             self._in_jvm.add(name)
         if self._has_gpus and any(getattr(part, "uses_gpu", False) for part in _parts(learner.estimator)):
             self._on_gpu.add(name)
-        elif name not in self._in_jvm and isinstance(self._supervisor, Nursery) and uses_threads(learner.estimator):
+        elif name not in self._in_jvm and self._here and uses_threads(learner.estimator):
             self._threaded.add(name)
 
     @property
@@ -289,9 +290,8 @@ class IsolatedEngine:
 
     def _finished(self, calls: Sequence[Mapping[str, Any]], preload: Sequence[str], limits: Limits) -> list[Ended]:
         """Carry out calls after the run, on this machine, as many at a time as there are workers; return their ends."""
-        if isinstance(self._supervisor, Nursery) and not self._closed:
-            nursery = self._supervisor
-        else:
+        nursery = None if self._closed else self._here
+        if nursery is None:
             nursery = self._finishing = self._finishing or Nursery(WORK, PRELOAD)
         waiting, places = list(enumerate(calls)), dict[int, int]()
         found: dict[int, Ended] = {}

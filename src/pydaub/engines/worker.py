@@ -19,9 +19,9 @@ from pydaub.errors import FolderTrouble, one_line
 from pydaub.evaluation.combining import combine
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
 from pydaub.evaluation.workbench import Workbench, unpickled
-from pydaub.isolation.child import MEMORY_VARIABLE, Answer, mentions_memory
+from pydaub.isolation.child import Answer
 from pydaub.learners import portfolio
-from pydaub.records import Allocation, Failure, Measurement, outcome_to_json
+from pydaub.records import Allocation, Measurement, outcome_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,8 +77,6 @@ def evaluate_at(  # noqa: PLR0913, PLR0917  # what to evaluate, where, and with 
     outcome = evaluation.outcome
     if isinstance(outcome, Measurement) and evaluation.fitted is not None and outcome.valid_score >= above:
         bench.shelve(allocation, outcome.valid_score, evaluation.fitted)
-    if isinstance(outcome, Failure) and MEMORY_VARIABLE in os.environ and mentions_memory(outcome.message):
-        outcome = replace(outcome, kind="memory")  # libraries in C++ raise exceptions of their own
     return Answer(outcome_to_json(outcome), reusable=isinstance(outcome, Measurement))
 
 

@@ -30,6 +30,7 @@ from pydaub.errors import InputError, is_of_learner, one_line
 from pydaub.evaluation.encoded import encode, key_of
 from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics, score_parts
 from pydaub.evaluation.reuse import Memory, can_go_on, fit_again
+from pydaub.isolation.child import is_of_memory
 from pydaub.learners.encoding import shared_steps
 from pydaub.records import METRICS, Allocation, Failure, Measurement, Outcome
 
@@ -132,7 +133,7 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
     except Exception as error:  # a learner may raise anything
         if not is_of_learner(error):
             raise
-        kind = "memory" if isinstance(error, MemoryError) else "error"
+        kind = "memory" if is_of_memory(error) else "error"
         return Evaluation(Failure(kind, one_line(error), time.perf_counter() - began))
 
 

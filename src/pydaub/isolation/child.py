@@ -52,6 +52,11 @@ def mentions_memory(text: str) -> bool:
     return any(word in text for word in MEMORY_WORDS)
 
 
+def is_of_memory(error: BaseException) -> bool:
+    """Return whether an error is lack of memory: libraries in C++ raise exceptions of their own below a limit."""
+    return isinstance(error, MemoryError) or (MEMORY_VARIABLE in os.environ and mentions_memory(one_line(error)))
+
+
 def live(function: Callable[..., Any], request: Mapping[str, Any], result: int, output: int, requests: int) -> NoReturn:
     """Run the requested call and then those that arrive on the pipe `requests`; never return to the server's code."""
     try:
@@ -78,7 +83,7 @@ def _answer(function: Callable[..., Any], request: Mapping[str, Any], output: in
         answer = value if isinstance(value, Answer) else Answer(value, reusable=True)
         return json.dumps({"value": answer.value, "reusable": answer.reusable}).encode() + b"\n"
     except BaseException as error:  # noqa: BLE001  # even SystemExit: the answer is the only way to report it
-        kind = "memory" if isinstance(error, MemoryError) else "error"
+        kind = "memory" if is_of_memory(error) else "error"
         return json.dumps({kind: one_line(error)}).encode() + b"\n"
 
 

@@ -361,7 +361,7 @@ def _ended(child: _Child, status: int) -> dict[str, Any]:
     if "memory" in answer:
         return _failed("memory", str(answer["memory"]))
     printed = child.output.content.decode(errors="replace").strip()
-    starved = child.memory is not None and mentions_memory(f"{answer.get('error', '')} {printed}")
+    starved = child.memory is not None and mentions_memory(printed)
     if "error" in answer:
         return _failed("memory" if starved else "error", str(answer["error"]))
     return _died(child, os.waitstatus_to_exitcode(status), printed, starved=starved)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pydaub.errors import InputError
 from pydaub.learners.base import Learner, Portfolio, Recipe
@@ -17,6 +17,7 @@ from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
 from pydaub.learners.spaces import Space
 from pydaub.learners.streaming import STREAMED_CLASSIFIERS, STREAMED_REGRESSORS
 from pydaub.learners.weka.table import WEKA
+from pydaub.records import PORTFOLIOS
 
 if TYPE_CHECKING:
     from pydaub.data.schema import Schema
@@ -36,12 +37,8 @@ __all__ = [
     "recipes",
 ]
 
-# The names of the built-in portfolios.
-DEFAULT: Final = "sklearn"
-STRONG: Final = "strong"
-PAPER: Final = "weka"  # the paper's learners; all their names start with this
-STREAMING: Final = "streaming"
-SPACES: Final = "spaces"
+# The names of the built-in portfolios. The names of the paper's learners all start with that of theirs.
+DEFAULT, STRONG, SPACES, PAPER, STREAMING = PORTFOLIOS
 
 
 def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
@@ -52,7 +49,7 @@ def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
     schema
         Schema of the data; its task decides between classifiers and regressors.
     name
-        "sklearn", "strong", "spaces", "weka" (which has none for regression) or "streaming".
+        One of `PORTFOLIOS`; "weka" has none for regression.
     """
     if name in (STRONG, SPACES):
         return {recipe.name: recipe for recipe in (strong if name == STRONG else spaces)(schema.task)}
@@ -175,10 +172,9 @@ def _named(item: str, schema: Schema) -> dict[str, Recipe]:
         return known
     found = _matching(item, known)
     if not found:
-        hint = _hint(item, [*recipes(schema), *known, DEFAULT, STRONG, SPACES, PAPER, STREAMING])
+        hint = _hint(item, [*recipes(schema), *known, *PORTFOLIOS])
         raise InputError(
-            f"`learners` must name learners, sklearn, strong, spaces, weka, streaming, or a Python file, got {item!r}."
-            f" {hint}"
+            f"`learners` must name learners, {', '.join(PORTFOLIOS)}, or a Python file, got {item!r}. {hint}"
         )
     return {name: known[name] for name in found}
 

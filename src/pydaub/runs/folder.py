@@ -40,14 +40,14 @@ from pydaub.data.names import listed
 from pydaub.data.prepared import sync, write_whole
 from pydaub.errors import InputError
 from pydaub.events import Started
-from pydaub.records import METRICS, VALIDATION_FRACTION, VALIDATION_ROWS
+from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS
+from pydaub.runs import ABOUT, JOURNAL, RUNS
 from pydaub.runs.account import Account
-from pydaub.runs.journal import JOURNAL, is_held, read
+from pydaub.runs.journal import is_held, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ABOUT: Final = "run.json"
 RESULT: Final = "result.json"
 SCHEMA: Final = "schema.json"
 PARTIAL: Final = f".{ABOUT}."  # begins the names of files that a kill may leave
@@ -61,7 +61,7 @@ class Request:
 
     data: str
     target: str | None = None
-    learners: str = "sklearn"
+    learners: str = PORTFOLIOS[0]
     strategy: str = DEFAULT
     parameters: dict[str, Any] = field(default_factory=dict)
     first_size: int | None = None
@@ -284,7 +284,7 @@ def _source(item: str) -> str:
 def new_path(data: str) -> Path:
     """Return the path of a new folder for a run on this data."""
     stem = re.sub(r"[^\w.-]+", "-", Path(data).name).split(".")[0].strip("-") or "run"
-    path = base = Path("pydaub-runs") / f"{stem}-{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005  # local time, for people
+    path = base = Path(RUNS) / f"{stem}-{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005  # local time, for people
     count = 1
     while path.exists():
         count += 1

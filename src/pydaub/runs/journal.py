@@ -19,7 +19,6 @@ from pydaub.events import Event, Started, from_json, to_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-JOURNAL: Final = "journal.jsonl"  # its name in the folder of a run
 FORMAT: Final = 1
 PATIENCE: Final = 0.5  # seconds
 # Every journal begins with these bytes, so that no other file is mistaken for a torn journal and cut.

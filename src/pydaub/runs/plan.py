@@ -19,7 +19,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 
-from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, exact, parsed_sizes
+from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, check_one_way, exact, parsed_sizes
 from pydaub.algorithm.strategies import Strategy, make_strategy
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
@@ -80,9 +80,8 @@ class Sizes:
 
     def schedule(self, full_size: int) -> tuple[Schedule, str | None]:
         """Return the schedule for a number of training rows, and a note where it differs from the paper's."""
+        check_one_way(self.first_size, self.ratio, self.sizes)
         if self.sizes is not None:
-            if self.first_size is not None or self.ratio is not None:
-                raise InputError("`sizes` must be given without `first_size` and `ratio`. Choose one of the two ways.")
             return Schedule.listed(full_size, parsed_sizes(self.sizes)), None
         ratio = PAPER_RATIO if self.ratio is None else self.ratio
         if self.first_size is not None:
@@ -146,6 +145,13 @@ def check_scoring(scoring: Any) -> None:
         raise InputError(f"`scoring` must be a scorer of scikit-learn, got {scoring!r}. {advice}")
 
 
+def check_after(cv: object, *, ensemble: object, adjust: object) -> None:
+    """Refuse what follows a run and needs validation predictions, where there are folds instead of validation rows."""
+    for name, wanted, done in (("ensemble", ensemble, "combined"), ("adjust", adjust, "adjusted")):
+        if wanted and cv is not None:
+            raise InputError(f"`{name}` must go without `cv`: learners are {done} by their validation predictions.")
+
+
 def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None, sizes: Sizes | None = None) -> Plan:
     """Return the run of a task with a strategy, or raise InputError where it cannot be made.
 
@@ -154,6 +160,8 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     check_scoring(task.scoring)
     if isinstance(task.scoring, str):
         check_scoring_fits(task.data, task.scoring)
+    if task.ensemble and not isinstance(task.scoring, str | None):
+        raise InputError(f"`ensemble` must go with a scorer by its name, got {task.scoring!r}.")
     if task.adjust:
         method_for(task.scoring, task.data.schema)
     schedule, note = (sizes or Sizes()).schedule(task.data.full_size)

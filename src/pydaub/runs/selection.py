@@ -12,10 +12,11 @@ from pydaub.errors import InputError
 from pydaub.events import Started
 from pydaub.isolation.proc import machine
 from pydaub.learners import built_in
+from pydaub.runs import JOURNAL
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.drawing import Drawing
 from pydaub.runs.handover import Handed, HandOver
-from pydaub.runs.journal import JOURNAL, Journal
+from pydaub.runs.journal import Journal
 from pydaub.runs.loop import Loop, Steering
 from pydaub.runs.plan import Plan, versions
 from pydaub.runs.steering import STEERING, Mailbox

@@ -7,9 +7,9 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import Measurement, score_text
+from pydaub.runs import JOURNAL
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.folder import RESULT
-from pydaub.runs.journal import JOURNAL
 from pydaub.views.summary import duration
 
 if TYPE_CHECKING:
