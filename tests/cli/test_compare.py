@@ -121,7 +121,7 @@ def test_options_that_make_no_sense(data: Path, options: tuple[str, str], messag
     assert message in refused("compare", data, "--target", "label", *options)
 
 
-@pytest.mark.slow("versions")
+@pytest.mark.slow("processes")
 def test_a_comparison_that_was_interrupted_goes_on(data: Path, tmp_path: Path) -> None:
     gate, out = tmp_path / "gate", tmp_path / "compared"
     learners = gated(tmp_path / "gated.py", gate, rows=400)

@@ -19,7 +19,7 @@ ROOM = "20m"
 
 
 @needs_proc
-@pytest.mark.slow("versions")
+@pytest.mark.slow("processes")
 def test_a_run_survives_what_happens_to_it(tmp_path: Path) -> None:
     """A kill in the middle of a line of the journal; a disk that fills up. `injection.py` tries more, by hand."""
     trial = Trial(tmp_path, workers=2)
@@ -31,7 +31,7 @@ def test_a_run_survives_what_happens_to_it(tmp_path: Path) -> None:
 
 
 @needs_proc
-@pytest.mark.slow("versions")
+@pytest.mark.slow("processes")
 def test_a_preparation_survives_what_happens_to_it(tmp_path: Path) -> None:
     trial = Trial(tmp_path, "prepare")
     for number in representative(trial.operations(), 1):
@@ -61,7 +61,7 @@ def small_disk(place: Path, size: str) -> Iterator[Path]:
 
 
 @needs_proc
-@pytest.mark.slow("versions")
+@pytest.mark.slow("processes")
 @pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is Linux's")
 def test_a_full_disk_stops_every_command_with_its_reason_and_blames_no_learner(tmp_path: Path) -> None:
     """A file system that is really full: some of the writes are of C code, which no injection reaches."""

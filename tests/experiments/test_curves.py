@@ -79,7 +79,7 @@ def test_when_the_budget_runs_out_it_reports_what_is_left_out_and_can_continue(
     assert done[1] < 28
 
 
-@pytest.mark.slow("versions")
+@pytest.mark.slow("processes")
 def test_after_a_kill_the_same_command_continues(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "parity", "--learners", "tree,knn-5,forest-10", "--full-size", "2500"]
     first = subprocess.Popen(
