@@ -6,24 +6,30 @@ import io
 import json
 import pkgutil
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from sklearn.dummy import DummyClassifier
 
-from pydaub import STRATEGIES, Account, Measurement, Strategy, views
+from pydaub import STRATEGIES, Account, DaubSearch, InputError, Strategy, views
 from pydaub.cli.output import as_json
 from pydaub.dashboard.following import Following
 from pydaub.dashboard.report import Report
+from pydaub.learners import Learner
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import Journal
+from pydaub.runs.selection import Selection
 from pydaub.views import overview, plots
-from pydaub.views.notebook import card
+from pydaub.views.notebook import LISTED, card
 from pydaub.views.standings import lines
 from pydaub.views.story import story
-from pydaub.views.summary import summary
-from pydaub.views.terminal import live_table, print_run
+from pydaub.views.summary import duration, summary
+from pydaub.views.terminal import LEADERS, live_table, print_run
 from pydaub.views.verdict import verdict
 from runs.recording import recorded
 
@@ -62,48 +68,141 @@ def printed(account: Account) -> str:
 
 
 def check(account: Account) -> None:
-    """Compare all views with the account."""
+    """Compare the views with the account, except those that take longer."""
     result, leader, standings = account.result, account.leader, account.standings()
-    told = story(account)
-    json.dumps(told, allow_nan=False)
-    facts = dict(told["header"]["facts"])
-    assert told["header"]["state"] == account.state
-    assert facts["Allocations"] == f"{len(result.steps):,}"
-    assert facts["Rows"].startswith(f"{result.rows:,}")
-    best = facts.get("Selected") or facts.get("Best so far") or facts["Leader"]
-    assert best.startswith(leader.learner if leader and result.valid_score is not None else "none yet")
-    assert {one["learner"]: one["standing"] for one in told["learners"]} == {
-        name: standing.word for name, standing in standings.items()
-    }
-    assert {line.learner: (line.standing, line.rows, line.seconds) for line in lines(account)} == {
+    told, said = story(account), verdict(account)
+    check_page(account, told)
+    check_terminal(account)
+    check_notebook(account)
+    check_plots(account, told)
+    shown = lines(account)
+    assert {line.learner: (line.standing, line.rows, line.seconds) for line in shown} == {
         name: (standing.word, account.rows(name), account.seconds(name)) for name, standing in standings.items()
     }
-    assert sum(line.rows for line in lines(account)) == result.rows
+    assert sum(line.rows for line in shown) == result.rows
+    assert sum(line.seconds for line in shown) == pytest.approx(result.seconds)
     found = as_json(account.strategy, result)
-    assert (found["rows"], len(found["allocations"])) == (result.rows, len(result.steps))
+    assert (found["rows"], len(found["allocations"]), found["seconds"]) == (
+        result.rows,
+        len(result.steps),
+        result.seconds,
+    )
     assert (found["selected"], found["selected_size"]) == ((leader.learner, leader.size) if leader else (None, None))
-    words = summary(account)
-    cost = f"{len(result.steps):,} allocation{'s' * (len(result.steps) != 1)}, {result.rows:,} rows"
-    assert any(sentence.startswith(f"{cost}, {result.seconds:,.1f} s of training") for sentence in words)
-    text = printed(account)
     listed = overview.line(account)
     assert (listed["state"], listed["leader"]) == (account.state, leader.learner if leader else "")
     assert (listed["score"], listed["allocations"]) == (result.valid_score, len(result.steps))
-    said = verdict(account)
-    assert escape(said.line) in card(account)
-    out = io.StringIO()
-    Console(file=out, width=1000, emoji=False, highlight=False).print(live_table(account, 1000))
-    assert out.getvalue().splitlines()[0].rstrip() == said.line
-    assert told["header"]["verdict"]["line"] == said.line == text.splitlines()[0]
+    assert (listed["seconds"], listed["time"]) == (round(result.seconds, 3), duration(result.seconds))
     assert "\n" not in said.line
     assert leader is None or leader.learner in said.line
     assert said.title.startswith(account.state)
     assert (said.fraction == 1) == (account.state == "finished")
-    assert all(sentence in text for sentence in words)
-    for name, standing in standings.items():
-        assert re.search(rf"^{re.escape(name)} .*{standing.word}", text, flags=re.MULTILINE)
+
+
+def check_page(account: Account, told: dict[str, Any]) -> None:
+    result, leader, header = account.result, account.leader, told["header"]
+    json.dumps(told, allow_nan=False)
+    facts = dict(header["facts"])
+    assert header["state"] == account.state
+    assert header["verdict"]["line"] == verdict(account).line
+    assert header["order"] == [line.learner for line in lines(account)]
+    assert header["focus"]["leader"] == (leader and leader.learner)
+    assert facts["Allocations"] == f"{len(result.steps):,}"
+    assert facts["Rows"].startswith(f"{result.rows:,}")
+    assert facts["Training time"].startswith(duration(result.seconds))
+    best = facts.get("Selected") or facts.get("Best so far") or facts["Leader"]
+    assert best.startswith(leader.learner if leader and result.valid_score is not None else "none yet")
+    assert leader is None or best.endswith(f"with {leader.size:,} rows")
+    assert {
+        one["learner"]: (one["standing"], one["rows"], one["seconds"], one["time"]) for one in told["learners"]
+    } == {
+        name: (standing.word, account.rows(name), round(account.seconds(name), 3), duration(account.seconds(name)))
+        for name, standing in account.standings().items()
+    }
     claim = certificate_of(account)
     assert (told["certificate"] or {}).get("text") == (" ".join(claim.sentences) if claim else None)
+
+
+def check_terminal(account: Account) -> None:
+    """What `show` prints, and the live table."""
+    result, said, sentences, shown = account.result, verdict(account), summary(account), lines(account)
+    cost = f"{len(result.steps):,} allocation{'s' * (len(result.steps) != 1)}, {result.rows:,} rows"
+    assert any(sentence.startswith(f"{cost}, {result.seconds:,.1f} s of training") for sentence in sentences)
+    text = printed(account)
+    assert text.splitlines()[0] == said.line
+    assert all(sentence in text for sentence in sentences)
+    for line in shown:
+        row = rf"^{re.escape(line.learner)} .* {line.seconds:,.2f} +(leads, )?{line.standing}"
+        assert re.search(row, text, flags=re.MULTILINE)
+    first, _, grid, *_ = live_table(account, 1000).renderables
+    assert isinstance(first, Text)
+    assert first.plain == said.line
+    assert isinstance(grid, Table)
+    names, words = ([str(cell) for cell in grid.columns[place].cells] for place in (1, -1))
+    assert names == [line.learner for line in shown[:LEADERS]]
+    assert [word.removeprefix("leads, ") for word in words] == [line.standing for line in shown[:LEADERS]]
+
+
+def check_notebook(account: Account) -> None:
+    html = card(account)
+    assert escape(verdict(account).line) in html
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)[1:]]
+    shown = lines(account)[:LISTED]
+    assert [unescape(re.sub("<.*?>", "", name)) for name, *_ in rows] == [line.learner for line in shown]
+    assert [(time, unescape(word)) for *_, time, word in rows] == [
+        (duration(line.seconds), line.standing) for line in shown
+    ]
+
+
+def check_plots(account: Account, told: dict[str, Any]) -> None:
+    """What the figures show; nothing is drawn where nothing has been measured that was asked for."""
+    leader, standings = account.leader, account.standings()
+    learners = {one["learner"]: one for one in told["learners"]}
+    if not any(one["points"] for one in learners.values()):
+        with pytest.raises(InputError, match="Nothing has been measured"):
+            plots.contents(account, learners)
+        return
+    shown = plots.contents(account, learners)
+    assert shown.leader == (leader and leader.learner)
+    assert shown.rows == {name: account.rows(name) for name in account.learners}
+    assert list(shown.notes) == [line.learner for line in lines(account)]
+    assert all(note.endswith(standings[name].word) for name, note in shown.notes.items())
+    assert shown.failed == set(account.strategy.failures)
+    if leader:
+        assert next(iter(shown.curves)) == leader.learner
+        assert dict(shown.curves[leader.learner])[leader.size] == account.result.valid_score
+        size = f"Best so far with {leader.size:,} of {account.full_size:,} rows"
+        assert shown.title == f"{'Selected' if account.state == 'finished' else size}: {leader.learner}"
+    else:
+        assert shown.title.startswith("No learner is left")
+
+
+def check_documents(account: Account) -> None:
+    """The report, and `DaubSearch` as it is after a run that ended here."""
+    told, said, result, leader = story(account), verdict(account), account.result, account.leader
+    html = Report(account, "a run").html
+    embedded = re.search(r'<script type="application/json" id="story">(.*?)</script>', html, flags=re.DOTALL)
+    assert embedded
+    assert json.loads(embedded[1])["header"] == json.loads(json.dumps(told["header"]))
+    assert escape(said.line) in html, "also without scripts"
+    if leader is None or result.valid_score is None:
+        return  # `fit` raises
+    estimator = DummyClassifier()
+    search = DaubSearch([estimator])
+    learners = {name: Learner(name, estimator) for name in account.learners}
+    search._take(Selection(account, learners, estimator), None)  # type: ignore[arg-type]  # noqa: SLF001  # no rows are needed
+    assert (search.best_learner_, search.best_size_, search.best_score_) == (
+        leader.learner,
+        leader.size,
+        result.valid_score,
+    )
+    assert (search.report_.account, search.result_.rows) == (account, result.rows)
+    assert (len(search.allocations_), search.failures_) == (len(result.steps), account.strategy.failures)
+    of_steps = search.cv_results_
+    assert (of_steps["size"].sum(), of_steps["seconds"].sum()) == (result.rows, pytest.approx(result.seconds))
+    assert (search.best_index_ is None) == (leader in account.ahead)
+    claim = certificate_of(account)
+    assert (search.certificate_ and search.certificate_.sentences) == (claim and claim.sentences)
+    assert escape(said.line) in search._repr_html_()  # notebooks call it
 
 
 @every_strategy
@@ -117,14 +216,13 @@ def test_on_every_prefix_all_views_agree(kind: type[Strategy], seed: int, tmp_pa
         check(account)
     account.held = False
     check(account)
+    check_documents(account)
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_on_journals_of_real_runs_all_views_agree(path: Path, tmp_path: Path) -> None:
-    """Recorded with two workers on real data. The page, which follows the file, says the same as well."""
+def follow(path: Path, copy: Path, every: int) -> None:
+    """Write a journal again, line by line, while the page follows it; compare all views after every so many lines."""
     lines_ = path.read_bytes().splitlines(keepends=True)
     assert len(lines_) > 100
-    copy = tmp_path / "journal.jsonl"
     copy.write_bytes(b"")
     following, account = Following(copy), None
     with copy.open("ab", buffering=0) as file:
@@ -132,29 +230,36 @@ def test_on_journals_of_real_runs_all_views_agree(path: Path, tmp_path: Path) ->
             file.write(line)
             following.look()
             assert not following.trouble
-            if number % 7 == 0 or number > len(lines_) - 4:
+            if number % every == 0 or number > len(lines_) - 4:
                 account = following.account
                 assert account is not None
+                check_page(account, following.snapshot())
+                account.held = number % 2 == 1  # as if the run were going on
                 check(account)
-                head = following.changes()["header"]
-                assert head["state"] == account.state
-                assert head["verdict"]["line"] == verdict(account).line
+                check_documents(account)
     assert account is not None
     assert account.state == "finished"
 
 
-def test_a_report_and_the_figures_show_the_same_run(tmp_path: Path) -> None:
+real_runs = pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+
+
+@real_runs
+def test_on_journals_of_real_runs_all_views_agree(path: Path, tmp_path: Path) -> None:
+    """Recorded with two workers on real data."""
+    follow(path, tmp_path / "journal.jsonl", every=7)
+
+
+@real_runs
+@pytest.mark.slow("random")
+def test_on_every_prefix_of_journals_of_real_runs_all_views_agree(path: Path, tmp_path: Path) -> None:
+    follow(path, tmp_path / "journal.jsonl", every=1)
+
+
+def test_the_figures_of_a_run_are_drawn(tmp_path: Path) -> None:
     _, events, _ = recorded(STRATEGIES["daub"], 2, tmp_path)
     account = Account.of(events)
-    html = Report(account, "a run").html
-    embedded = re.search(r'<script type="application/json" id="story">(.*?)</script>', html, flags=re.DOTALL)
-    assert embedded
-    told = json.loads(embedded[1])
-    assert told["header"] == json.loads(json.dumps(story(account)["header"]))
-    assert escape(verdict(account).line) in html, "also without scripts"
-    if any(isinstance(step.outcome, Measurement) for step in account.steps):
-        made = plots.draw_run(account, tmp_path / "plots", ["svg"])
-        assert len(made) == 3
+    assert len(plots.draw_run(account, tmp_path / "plots", ["svg"])) == 3
 
 
 def test_the_recorded_journals_are_there() -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from io import BytesIO
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydaub.data.prepared import write_whole
 from pydaub.errors import InputError
@@ -165,28 +165,49 @@ def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -
         return [path for name, each in drawings for path in _saved(each, [folder / f"{name}.{end}" for end in formats])]
 
 
+class Contents(NamedTuple):
+    """What the figures of a run show: curves, the leader's first; of every learner, its rows and how it stands."""
+
+    title: str
+    leader: str | None
+    curves: dict[str, list[tuple[int, float]]]
+    rows: dict[str, int]
+    notes: dict[str, str]
+    failed: set[str]
+
+
+def contents(account: Account, told: Mapping[str, Mapping[str, Any]]) -> Contents:
+    """Return what the figures show of a run and its learners as they were `told`."""
+    curves = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
+    if not curves:
+        raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
+    leader, score, title = account.leader, account.result.valid_score, "No learner is left; the one with the most rows"
+    if leader is not None and score is not None:
+        ahead = [(leader.size, score)] if leader in account.ahead else []
+        curves = {leader.learner: [], **curves}
+        curves[leader.learner] = sorted([*curves[leader.learner], *ahead])  # it may lead by a score ahead of its turn
+        size = f" with {leader.size:,} of {account.full_size:,} rows"
+        title = "Selected" if account.state == "finished" else f"Best so far{size}"
+    return Contents(
+        f"{title}: {_short(next(iter(curves)))}",
+        None if leader is None else leader.learner,
+        curves,
+        {name: one["rows"] for name, one in told.items()},
+        {name: _note(one) for name, one in told.items()},
+        {name for name, one in told.items() if one["standing"] == "failed"},
+    )
+
+
 def figures(account: Account) -> dict[str, Figure]:
     """Return Figure 1, Figure 2 and all learning curves of a run by name."""
     told = learners(account)
-    measured = {name: [(point[0], point[2]) for point in one["points"]] for name, one in told.items() if one["points"]}
-    if not measured:
-        raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
-    leader = account.leader.learner if account.leader else ""
-    ranking = sorted(measured, key=lambda name: name != leader)  # the leader first
-    size = f" with {measured[ranking[0]][-1][0]:,} of {account.full_size:,} rows"
-    chosen = "Selected" if account.state == "finished" else f"Best so far{size}"
+    title, leader, curves, rows, notes, failed = contents(account, told)
     leading, allocated = _figure((9.5, 4.8)), _figure((9.5, height_of_bars(len(told))))
-    curves_of_leaders(leading.subplots(), measured, ranking, f"{chosen}: {_short(ranking[0])}", account.scores)
-    rows_allocated(
-        allocated.subplots(),
-        {name: one["rows"] for name, one in told.items()},
-        {name: _note(one) for name, one in told.items()},
-        f"Rows for {counted(len(told), 'learner')}, with the last {account.scores.name} of each",
-        selected=leader,
-        failed={name for name, one in told.items() if one["standing"] == "failed"},
-    )
-    curves = _all_curves(account, [told[name] for name in ranking])
-    return dict(zip(NAMES, (leading, allocated, curves), strict=True))
+    curves_of_leaders(leading.subplots(), curves, list(curves), title, account.scores)
+    what = f"Rows for {counted(len(told), 'learner')}, with the last {account.scores.name} of each"
+    rows_allocated(allocated.subplots(), rows, notes, what, selected=leader, failed=failed)
+    panels = _all_curves(account, [told[name] for name in curves if told[name]["points"]])
+    return dict(zip(NAMES, (leading, allocated, panels), strict=True))
 
 
 def _note(one: Mapping[str, Any]) -> str:
