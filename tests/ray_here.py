@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,11 +37,7 @@ def cluster(nodes: int) -> list[Any]:
     """Return that many nodes with a CPU each. The first call starts the cluster, which ends with the tests."""
     global _head  # noqa: PLW0603  # it takes half a minute to start: one for all tests of a process
     if _head is None:
-        os.environ.update({**GUARDED, "RAY_AUTH_TOKEN": _TOKEN})
-        from ray.cluster_utils import Cluster  # noqa: PLC0415  # after setting the environment, which it reads once
-
-        head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": True, "dashboard_port": 0}
-        _head = _patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
+        _head = _patiently(_started)
         atexit.register(end)
     while len(_nodes) < nodes:
         _nodes.append(add())
@@ -48,6 +46,23 @@ def cluster(nodes: int) -> list[Any]:
     ray = connected()
     wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == nodes + 1)  # and the head
     return _nodes
+
+
+def _started() -> Any:
+    """Return a cluster that is started by the guide's recipe, with a head that has other resources."""
+    guide = (Path(__file__).parents[1] / "docs" / "guide.md").read_text()
+    ((settings, start),) = re.findall(
+        r"^```py\n(.*?)(^from ray.*?^cluster = .*?)$", guide, flags=re.MULTILINE | re.DOTALL
+    )
+    head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": True, "dashboard_port": 0}
+    names: dict[str, Any] = {}
+    for part, theirs, ours in ((settings, "a long random text", _TOKEN), (start, '{"num_cpus": 1}', repr(head))):
+        assert theirs in part
+        exec(part.replace(theirs, ours), names)  # noqa: S102  # our own page
+        # By default, Ray runs its workers with niceness 15: beside other tests they would hardly run.
+        os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+        assert GUARDED.items() <= os.environ.items(), "or it would listen on all interfaces"
+    return names["cluster"]
 
 
 def add(**options: Any) -> Any:

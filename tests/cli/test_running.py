@@ -195,6 +195,21 @@ def test_many_options_at_once(tmp_path: Path) -> None:
     assert call("predict", folder, written(unseen, tmp_path / "new.csv")).out.count("\n") == 21
 
 
+def test_learners_of_two_portfolios_on_text_and_categories(tmp_path: Path) -> None:
+    """Those that read their sample in blocks get the same columns as the others, and win against a constant."""
+    data, folder = written(mixed(100), tmp_path / "mixed.parquet"), tmp_path / "run"
+    options = ("--learners", "sklearn,-*,dummy,streaming", "--drop", "flag,price,stars", "--strategy", "full")
+    told = call("run", data, "--target", "label", *options, "--out", folder, "--json", "--quiet").json
+    assert told["failures"] == []
+    learners = {step["learner"] for step in told["allocations"]}
+    assert learners == {"dummy", "stream-naive-bayes", "stream-sgd-logistic", "stream-sgd-hinge", "stream-mlp"}
+    kinds = {column.name: column.kind for column in RunFolder(folder).schema().columns}
+    assert (kinds["story"], kinds["town"], kinds["member"]) == ("text", "categorical", "boolean")
+    assert told["selected"] != "dummy"
+    unseen = written(mixed(20).assign(town="Atlantis", member=None, story=""), tmp_path / "new.parquet")
+    assert call("predict", folder, unseen).out.count("\n") == 21
+
+
 def test_a_regression_split_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole numbers that are told to be no classes, and a folder that is named by nobody."""
     monkeypatch.chdir(tmp_path)

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import faulty
 import ray_here
-from cli.commands import call, numbers, written
+from cli.commands import PATIENCE, call, check_json, numbers, sequence, started, written
 from faults import MB, alive, pids, wait_until
 from pydaub import (
     Allocation,
@@ -283,8 +283,7 @@ def test_an_evaluation_whose_worker_is_killed_again_and_again_is_given_up(
     engine.close()
 
 
-@pytest.mark.parametrize("what", ["a worker", "a node"])
-def test_evaluations_of_a_killed_node_or_worker_are_retried(what: str, tmp_path: Path) -> None:
+def test_evaluations_of_a_killed_worker_are_retried(tmp_path: Path) -> None:
     nodes = ray_here.cluster(2)
     gate = tmp_path / "gate"
     gated = {**RACERS, "gated": faulty.Gated(str(gate), str(tmp_path / "pids"), closed_from=SCHEDULE.sizes[2])}
@@ -298,11 +297,7 @@ def test_evaluations_of_a_killed_node_or_worker_are_retried(what: str, tmp_path:
         seen.append(event)
         waiting = pids(tmp_path / "pids")
         if waiting and not gate.exists():  # it is training
-            node, worker = _place_of(waiting[0], nodes)
-            if what == "a node":
-                ray_here.kill(node)
-            else:
-                os.kill(worker, signal.SIGKILL)
+            os.kill(_place_of(waiting[0], nodes)[1], signal.SIGKILL)
             wait_until(lambda: not any(map(alive, waiting)))
             gate.touch()
 
@@ -313,7 +308,40 @@ def test_evaluations_of_a_killed_node_or_worker_are_retried(what: str, tmp_path:
     assert len(evaluated) == len(set(evaluated))
     assert not found.failures
     assert gate.exists(), "something was killed"
-    assert len(nodes) == (1 if what == "a node" else 2)
+
+
+LEARNERS = """
+import faulty
+from sklearn.naive_bayes import GaussianNB
+
+learners = {{"gated": faulty.Gated({gate!r}, {pids!r}, closed_from=100), "bayes": GaussianNB()}}
+"""
+
+
+def test_evaluations_of_a_killed_node_are_retried_and_stdout_holds_the_result_alone(tmp_path: Path) -> None:
+    nodes = ray_here.cluster(2)
+    data, gate, waiting = written(numbers(300), tmp_path / "data.csv"), tmp_path / "gate", tmp_path / "pids"
+    mine = tmp_path / "mine.py"
+    mine.write_text(LEARNERS.format(gate=str(gate), pids=str(waiting)))
+    options = ("--target", "label", "--learners", mine, "--strategy", "daub", "--first-size", 40, "--json")
+    gate.touch()
+    expected = sequence(call("run", data, *options, "--jobs", 1, "--out", tmp_path / "here").json)
+    gate.unlink()
+    there = ("--engine", "ray", "--address", ray_here.address(), "--out", tmp_path / "there")
+    with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:  # Ray's processes keep pipes open
+        theirs = {**os.environ, "PYTHONPATH": str(Path(faulty.__file__).parent)}
+        with started("run", data, *options, *there, stdout=out, stderr=err, env=theirs) as process:
+            wait_until(lambda: pids(waiting) or process.poll() is not None)
+            assert process.poll() is None, (tmp_path / "err").read_text()
+            ray_here.kill(_place_of(pids(waiting)[0], nodes)[0])
+            wait_until(lambda: not alive(pids(waiting)[0]))
+            gate.touch()
+            code = process.wait(PATIENCE)
+    assert code == 0, (tmp_path / "err").read_text()
+    told = (tmp_path / "out").read_text()
+    check_json(("run", "--json"), told)
+    assert sequence(json.loads(told)) == expected
+    assert len(nodes) == 1, "a node was killed"
 
 
 @pytest.mark.slow("cluster")
