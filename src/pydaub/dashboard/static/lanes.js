@@ -4,9 +4,8 @@
 function drawNow() {
   const { lanes, words, next } = run.header.now;
   const list = byId("lanes");
-  const keys = lanes.map(({ learner, size }) => `${learner} ${size}`);
-  if (list.dataset.keys !== String(keys)) {
-    list.dataset.keys = String(keys);
+  if (list.dataset.keys !== laneKeys()) {
+    list.dataset.keys = laneKeys();
     list.replaceChildren(...lanes.map(lane));
   }
   list.hidden = !lanes.length;
@@ -15,6 +14,8 @@ function drawNow() {
   drawLanes();
   drawBest();
 }
+
+const laneKeys = () => String(run.header.now.lanes.map(({ learner, size }) => `${learner} ${size}`));
 
 function lane({ learner, size, ahead }) {
   const what = make("p");
@@ -30,10 +31,10 @@ function lane({ learner, size, ahead }) {
 
 // These tick every second.
 function drawLanes() {
+  if (byId("lanes").dataset.keys !== laneKeys()) return; // others are drawn soon
   const now = elapsedNow();
   run.header.now.lanes.forEach(({ since, expected, words, late }, place) => {
     const item = byId("lanes").children[place];
-    if (!item) return; // not drawn yet
     const spent = Math.max(0, now - since);
     const isLate = expected !== null && spent > expected;
     item.querySelector("i").style.width = `${expected ? Math.min(100, (100 * spent) / expected) : 0}%`;
