@@ -137,10 +137,11 @@ def test_among_equal_scores_the_largest_size_and_then_the_first_learner_is_kept(
     bench, _ = laid_out(tmp_path, task(a=DecisionTreeClassifier(), b=DecisionTreeClassifier()))
     for name in "ba":
         for size in (20, FULL):
-            bench.shelve(Allocation(name, size), 0.5, name)
+            bench.shelve(Allocation(name, size), 0.5, name, f"{name}'s predictions")
     bench.tidy(FULL)
-    kept = [(name, size) for name in "ab" for size in (20, FULL) if fitted_in(bench, Allocation(name, size), 0.5)]
-    assert kept == [("a", FULL)]
+    every = [Allocation(name, size) for name in "ab" for size in (20, FULL)]
+    assert [each for each in every if fitted_in(bench, each, 0.5)] == [Allocation("a", FULL)]
+    assert [each for each in every if bench.predicted(each, 0.5)] == [Allocation("a", FULL)]
 
 
 def test_a_folder_with_other_rows_is_refused(tmp_path: Path) -> None:
@@ -178,12 +179,14 @@ def test_files_are_packed_sent_back_and_unpacked_by_another_folder(tmp_path: Pat
     assert there.recall(Allocation("a", 50)) == (20, "learned")
     assert there.recall(Allocation("b", 50)) is None
     there.keep(Allocation("a", 50), "more")
-    there.shelve(Allocation("a", 50), 0.5, "fitted")
+    there.shelve(Allocation("a", 50), 0.5, "fitted", "predicted")
     left = there.take_out(Allocation("a", 50))
     assert there.take_out(Allocation("a", 50)) == {}, "they are moved"
     here.unpack(left)
     assert here.recall(Allocation("a", FULL)) == (50, "more")
     assert fitted_in(here, Allocation("a", 50), 0.5) == "fitted"
+    assert here.predicted(Allocation("a", 50), 0.5) == "predicted"
+    assert there.predicted(Allocation("a", 50), 0.5) is None
 
 
 def break_(path: Path, how: str) -> None:

@@ -140,11 +140,15 @@ class Prepared:
         """Return all validation rows, or a stratified random part of this size; a smaller one is part of a larger."""
         if size is None or size >= self.valid_size:
             return self._sample(self._valid, self.valid_size)
-        codes = np.unique(self._valid.target, return_inverse=True)[1] if self.schema.task == "classification" else None
-        places = np.sort(shuffled(codes, self.valid_size, np.random.default_rng(0))[:size])
+        places = self.valid_places(size)
         rows, target, weights, groups = self._valid
         values = (None if value is None else value[places] for value in (weights, groups))
         return Sample(lambda: rows.take(places).first(size), self._named(target[places]), *values)
+
+    def valid_places(self, size: int) -> Array:
+        """Return which of the validation rows `valid` returns for a size below their number."""
+        codes = np.unique(self._valid.target, return_inverse=True)[1] if self.schema.task == "classification" else None
+        return np.sort(shuffled(codes, self.valid_size, np.random.default_rng(0))[:size])
 
     def save(self, folder: Path) -> None:
         """Write everything to a new folder, atomically."""

@@ -29,7 +29,7 @@ class InProcessEngine(SerialEngine):
         self._task = task
         self._learned: dict[str, dict[int, Any]] = {}  # by learner and size
         self._encoded: dict[str, Encoded] = {}  # the last used one last
-        self._fitted: dict[Allocation, tuple[float, Any]] = {}  # the score and the learner
+        self._fitted: dict[Allocation, tuple[float, Any, Any]] = {}  # the score, the learner, and what it predicts
 
     def admit(self, name: str, learner: Learner) -> None:
         """Add a learner to the task."""
@@ -37,13 +37,14 @@ class InProcessEngine(SerialEngine):
 
     def fitted(self, allocation: Allocation, score: float) -> Any | None:  # noqa: ANN401  # an estimator of any class
         """Return the fitted learner that got this validation score, or None if it was not kept."""
-        kept, fitted = self._fitted.get(allocation, (math.nan, None))
+        kept, fitted, _ = self._fitted.get(allocation, (math.nan, None, None))
         return fitted if kept == score else None
 
     def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
         """Choose an ensemble among fitted learners."""
-        found = {each.learner: self.fitted(each, score) for each, score in members.items()}
-        return combine(self._task, {name: fitted for name, fitted in found.items() if fitted is not None})
+        kept = [each for each, score in members.items() if self.fitted(each, score) is not None]
+        found = {each.learner: self._fitted[each][2] for each in kept}
+        return combine(self._task, {name: predicted for name, predicted in found.items() if predicted is not None})
 
     def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
         """Fit learners once more, one after the other."""
@@ -98,7 +99,7 @@ class InProcessEngine(SerialEngine):
         evaluation = evaluate(self._task, allocation, self)
         outcome = evaluation.outcome
         if isinstance(outcome, Measurement) and evaluation.fitted is not None:
-            self._fitted[allocation] = (outcome.valid_score, evaluation.fitted)
+            self._fitted[allocation] = (outcome.valid_score, evaluation.fitted, evaluation.predicted)
             self._tidy()
         return outcome
 

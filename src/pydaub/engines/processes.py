@@ -228,8 +228,7 @@ class IsolatedEngine:
     def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
         """Choose an ensemble among fitted learners, in a process of its own, under the limits that the user set."""
         arguments = {"members": [(each.learner, each.size, score) for each, score in members.items()]}
-        needed = self._needed_by(each.learner for each in members)
-        (ended,) = self._finished([{"call": "combine", **arguments}], needed, self._limits)
+        (ended,) = self._finished([{"call": "combine", **arguments}], (), self._limits)
         return Combination(**ended.value) if ended.status == "ok" and ended.value else None
 
     def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:

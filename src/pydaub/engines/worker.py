@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -76,7 +75,7 @@ def evaluate_at(  # noqa: PLR0913, PLR0917  # what to evaluate, where, and with 
         return Answer({TROUBLE: str(error)}, reusable=False)
     outcome = evaluation.outcome
     if isinstance(outcome, Measurement) and evaluation.fitted is not None and outcome.valid_score >= above:
-        bench.shelve(allocation, outcome.valid_score, evaluation.fitted)
+        bench.shelve(allocation, outcome.valid_score, evaluation.fitted, evaluation.predicted)
     return Answer(outcome_to_json(outcome), reusable=isinstance(outcome, Measurement))
 
 
@@ -92,12 +91,8 @@ def combine_at(folder: str, members: list[tuple[str, int, float]]) -> dict[str, 
         task = bench.task(members[0][0])
     except FolderTrouble as error:
         return {TROUBLE: str(error)}
-    found: dict[str, Any] = {}
-    for name, size, score in members:
-        with suppress(Exception):  # unpickling calls code of the user; the others can be combined without it
-            if path := bench.kept(Allocation(name, size), score):
-                found[name] = unpickled(path)
-    combination = combine(task, found)
+    found = {name: bench.predicted(Allocation(name, size), score) for name, size, score in members}
+    combination = combine(task, {name: predicted for name, predicted in found.items() if predicted is not None})
     return {} if combination is None else combination._asdict()
 
 

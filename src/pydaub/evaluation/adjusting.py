@@ -74,7 +74,7 @@ def adjust(
     fitted, method = assembled(members, weights, data.schema), method_for(scoring, data.schema)
     if not hasattr(fitted, "predict_proba"):
         return {}
-    sample = data.valid(MOST_ROWS if data.valid_size > MOST_ROWS else None)
+    sample = data.valid(MOST_ROWS)
     classes, truth = np.asarray(data.schema.classes), np.asarray(sample.y)
     predicted = probabilities(fitted, sample.X, classes)
     if not np.all(np.isfinite(predicted)):

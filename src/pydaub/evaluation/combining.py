@@ -18,6 +18,7 @@ from pydaub.learners.ensemble import probabilities
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pydaub.data import Prepared
     from pydaub.evaluation.evaluate import Task
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -39,18 +40,27 @@ class Combination(NamedTuple):
     alone: float
 
 
-def combine(task: Task, fitted: Mapping[str, Any]) -> Combination | None:
-    """Return the ensemble of fitted learners; None if fewer than two of them predict."""
-    sample = task.data.valid(MOST_ROWS if task.data.valid_size > MOST_ROWS else None)
-    classes = np.asarray(task.data.schema.classes) if task.data.schema.task == "classification" else None
-    found: dict[str, Array] = {}
-    for name, learner in fitted.items():
-        predicted = _predicted(learner, sample.X, classes)
-        if predicted is not None and np.all(np.isfinite(predicted)):
-            found[name] = predicted
-    if len(found) < 2:  # noqa: PLR2004  # to combine
+def predictions(data: Prepared, fitted: Any, X: Any) -> Array | None:
+    """Return what a learner predicts for the rows by which an ensemble is chosen; None if it cannot be a member.
+
+    `X` are all validation rows, as the learner needs them.
+    """
+    classes = _classes(data)
+    try:
+        found = np.asarray(fitted.predict(X)).ravel() if classes is None else probabilities(fitted, X, classes)
+    except Exception:  # noqa: BLE001  # a learner may raise anything; the others can still be combined
         return None
-    members, truth = np.stack(list(found.values())), np.asarray(sample.y)
+    found = found.astype(float if classes is None else np.float32)
+    found = found[data.valid_places(MOST_ROWS)] if data.valid_size > MOST_ROWS else found
+    return found if np.all(np.isfinite(found)) else None
+
+
+def combine(task: Task, predicted: Mapping[str, Array]) -> Combination | None:
+    """Return the ensemble of learners that have predicted this, by name; None if there are fewer than two."""
+    if len(predicted) < 2:  # noqa: PLR2004  # to combine
+        return None
+    sample, classes = task.data.valid(MOST_ROWS), _classes(task.data)
+    members, truth = np.stack(list(predicted.values())), np.asarray(sample.y)
     score = scorer_of(task.scoring, truth, classes)
     everything = np.arange(len(truth))
     weights = chosen(members, everything, score)
@@ -60,7 +70,7 @@ def combine(task: Task, fitted: Mapping[str, Any]) -> Combination | None:
         others = everything[~held]
         together[held] = np.average(members[:, held], axis=0, weights=chosen(members, others, score))
         alone[held] = members[int(np.argmax([score(member, others) for member in members]))][held]
-    shares = {name: round(float(weight), 4) for name, weight in zip(found, weights, strict=True) if weight}
+    shares = {name: round(float(weight), 4) for name, weight in zip(predicted, weights, strict=True) if weight}
     return Combination(shares, score(together, everything), score(alone, everything))
 
 
@@ -80,13 +90,8 @@ def chosen(members: Array, rows: Array, score: Callable[[Array, Array], float]) 
     return best / best.sum()
 
 
-def _predicted(learner: Any, X: Any, classes: Array | None) -> Array | None:
-    try:
-        if classes is None:
-            return np.asarray(learner.predict(X), dtype=float).ravel()
-        return probabilities(learner, X, classes)
-    except Exception:  # noqa: BLE001  # a learner may raise anything; the others can still be combined
-        return None
+def _classes(data: Prepared) -> Array | None:
+    return np.asarray(data.schema.classes) if data.schema.task == "classification" else None
 
 
 def scorer_of(scoring: Any, truth: Array, classes: Array | None) -> Callable[[Array, Array], float]:

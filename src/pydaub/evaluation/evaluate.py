@@ -27,6 +27,7 @@ from threadpoolctl import ThreadpoolController
 
 from pydaub.data import Sample
 from pydaub.errors import InputError, is_of_learner, one_line
+from pydaub.evaluation import combining
 from pydaub.evaluation.encoded import encode, key_of
 from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics, score_parts
 from pydaub.evaluation.reuse import Memory, can_go_on, fit_again
@@ -89,10 +90,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An outcome, and the fitted learner if there is one."""
+    """An outcome, and the fitted learner if there is one; for an ensemble, also what it predicts."""
 
     outcome: Outcome
     fitted: Any = None
+    predicted: Any = None
 
 
 def check_scoring_fits(data: Prepared, scoring: str) -> None:
@@ -129,7 +131,7 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
                 fitted = _handed_over(task, allocation, fitted)
             else:
                 measured = _cross_validated(task, allocation, sample, memory)
-        return Evaluation(measured.after(time.perf_counter() - began, scored), fitted)
+        return Evaluation(measured.after(time.perf_counter() - began, scored), fitted, measured.predicted)
     except Exception as error:  # a learner may raise anything
         if not is_of_learner(error):
             raise
@@ -206,7 +208,10 @@ def find_libraries() -> None:
 
 
 class _Measured(NamedTuple):
-    """Scores on both samples, the metrics and parts of the score on the second one, and where the time went."""
+    """Scores on both samples, the metrics and parts of the score on the second one, and where the time went.
+
+    `predicted` is what an ensemble is chosen by.
+    """
 
     train: float | None
     valid: float
@@ -214,6 +219,7 @@ class _Measured(NamedTuple):
     parts: tuple[float, ...]
     fitting: float
     scoring: float
+    predicted: Any = None
 
     def after(self, seconds: float, scored: int | None) -> Measurement:
         """Return the measurement, which took so many seconds in all."""
@@ -263,7 +269,9 @@ def _measured(  # noqa: PLR0913, PLR0917  # a fold has a number besides
     wanted = task.metrics == "all" or (full and task.metrics == "full")
     metrics = _metrics(task, predictions, valid) if wanted else {}
     parts = _parts(task, predictions, valid, valid_score) if full else ()
-    return _Measured(train_score, valid_score, metrics, parts, fitting, scoring), estimator
+    combined = full and task.ensemble and fold is None
+    predicted = combining.predictions(task.data, predictions, valid.X) if combined else None
+    return _Measured(train_score, valid_score, metrics, parts, fitting, scoring, predicted), estimator
 
 
 def _cross_validated(task: Task, allocation: Allocation, sample: Sample, memory: Memory | None) -> _Measured:

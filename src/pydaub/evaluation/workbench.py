@@ -9,6 +9,7 @@
       encoded/KEY/                  rows that were encoded for all learners, while the run goes on; at most 1 GiB in all
       learned/DIGEST-750.pkl        what it learned on 750 rows, from which larger sizes start
       fitted/DIGEST-21500-0.91.pkl  the learner fitted on 21,500 rows, and its validation score
+      predicted/DIGEST-21500-0.91.pkl  what it predicts for validation rows, by which an ensemble is chosen
       DIGEST-21500-all-rows-selected.pkl  a learner that was fitted once more, until it is handed over
 
 Each pickle ends with a digest of its content. The task, the learners and the rows are needed: where they are missing or
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
 
-PARTS: Final = ("learners", "learned", "fitted", "encoded")
+FITTED, PREDICTED = "fitted", "predicted"
+PARTS: Final = ("learners", "learned", FITTED, PREDICTED, "encoded")
 SELECTED: Final = "-selected"  # how the names of learners that are fitted once more end
 SEAL: Final = 16  # bytes of the digest at the end of a file
 
@@ -214,21 +216,32 @@ class Workbench:
         """Delete all encoded rows and their folder."""
         shutil.rmtree(self.folder / "encoded", ignore_errors=True)
 
-    def shelve(self, allocation: Allocation, score: float, fitted: Any) -> None:
-        """Keep a fitted learner. One that cannot be pickled is not kept, and is refitted if it is selected."""
+    def shelve(self, allocation: Allocation, score: float, fitted: Any, predicted: Any = None) -> None:
+        """Keep a fitted learner, and what it predicts, if given.
+
+        One that cannot be pickled is not kept, and is refitted if it is selected.
+        """
         try:
             content = cloudpickle.dumps(fitted)
         except BaseException:  # noqa: BLE001  # pickling calls code of the user; the measurement is valid all the same
             return
         with suppress(OSError):
-            _write(self._path("fitted", allocation, f"-{score!r}"), content)
+            _write(self._path(FITTED, allocation, f"-{score!r}"), content)
+            if predicted is not None:
+                _write(self._path(PREDICTED, allocation, f"-{score!r}"), cloudpickle.dumps(predicted))
 
     def kept(self, allocation: Allocation, score: float) -> Path | None:
         """Return the file of the fitted learner that was kept with this validation score, or None."""
-        path = self._path("fitted", allocation, f"-{score!r}")
+        path = self._path(FITTED, allocation, f"-{score!r}")
         with suppress(OSError, _Damaged):
             _read(path)
             return path
+        return None
+
+    def predicted(self, allocation: Allocation, score: float) -> Any | None:
+        """Return what the learner that got this validation score predicts, or None if that was not kept."""
+        with suppress(OSError, _Damaged):
+            return unpickled(self._path(PREDICTED, allocation, f"-{score!r}"))
         return None
 
     def selected(self, allocation: Allocation, *, with_validation: bool) -> Path:
@@ -253,8 +266,9 @@ class Workbench:
 
     def take_out(self, allocation: Allocation) -> dict[str, bytes]:
         """Remove the files that an evaluation has left, and return them."""
-        fitted = (self.folder / "fitted").glob(f"{_digest(allocation.learner)}-{allocation.size}-*.pkl")
-        paths = [self._path("learned", allocation), *fitted]
+        name = f"{_digest(allocation.learner)}-{allocation.size}-*.pkl"
+        left = [path for part in (FITTED, PREDICTED) for path in (self.folder / part).glob(name)]
+        paths = [self._path("learned", allocation), *left]
         found = self._contents([path for path in paths if path.exists()])
         for path in paths:
             path.unlink(missing_ok=True)
@@ -288,9 +302,10 @@ class Workbench:
             if each not in best:
                 with suppress(OSError):
                     each.path.unlink()
+                    (self.folder / PREDICTED / each.path.name).unlink(missing_ok=True)
 
     def _shelf(self) -> Iterator[_Fitted]:
-        for path in (self.folder / "fitted").glob("*.pkl"):
+        for path in (self.folder / FITTED).glob("*.pkl"):
             try:
                 digest, size, score = path.stem.split("-", 2)
                 found = _Fitted(path, digest, int(size), float(score))

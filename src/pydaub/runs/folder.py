@@ -11,7 +11,7 @@
       schema.json       what the columns are, for new rows
       page.json         token and port of the live page, for its owner only
       notes.txt         what a person has noted on the run
-      learners/ learned/ fitted/ task.pkl     for workers; not needed once the run has ended
+      learners/ learned/ fitted/ predicted/ task.pkl     for workers; not needed once the run has ended
       processes.txt     a variable that the workers' processes have, while the run goes on
 """
 

@@ -69,7 +69,7 @@ class HandOver:
             return 0.0
         best = sorted(members, key=lambda each: -members[each].valid_score)[: self._task.kept]
         found = START
-        if self._task.ensemble or self._task.adjust:
+        if self._task.adjust:  # it needs predictions; for an ensemble, they were kept
             found += sum(members[each].scoring or 0.0 for each in best)
         if self._refit:
             usual = best[: USUAL_MEMBERS if self._task.ensemble else 1]
