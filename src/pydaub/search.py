@@ -153,8 +153,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     n_jobs
         Number of worker processes; -1 means one for each core. None means one.
     time_limit
-        Seconds after which the search stops with the best learner so far. An ensemble and refitting are included,
-        preparing the rows is not.
+        Seconds after which the search stops with the best learner so far. Preparing the rows is not
+        included; an ensemble and refitting are, and in worker processes a refit that takes far too long is ended.
     learner_timeout
         Limit of each evaluation in seconds.
     learner_memory

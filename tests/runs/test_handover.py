@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -64,6 +67,27 @@ def test_it_is_fitted_once_more_only_if_the_time_limit_leaves_room() -> None:
             time.sleep(0.001)
             handed = HandOver(task, engine, refit=True, workers=1, time_limit=limit).hand_over(account)
             assert (handed.fitted.rows_, handed.refitted, handed.note) == (rows, rows == 300, note)
+
+
+class Endless(Counting):
+    """Is not ready in a lifetime if it is fitted on all rows, validation rows included."""
+
+    def fit(self, X: Any, y: Any) -> Counting:
+        if len(X) == 300:
+            time.sleep(1e6)
+        return super().fit(X, y)
+
+
+def test_a_learner_that_would_exceed_the_time_limit_by_far_is_handed_over_as_it_was_scored(tmp_path: Path) -> None:
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
+    task = task_of([("endless", Endless())])
+    with open_engine(task, Where(1, folder=tmp_path)) as engine:
+        account = Loop(plan(task, "full").strategy, engine).run()
+        handed = HandOver(task, engine, refit=True, workers=1, time_limit=engine.clock + 3).hand_over(account)
+    assert (handed.fitted.rows_, handed.refitted) == (210, False)
+    assert handed.note
+    assert handed.note.startswith("endless could not be refitted: timeout: longer than")
+    assert handed.note.endswith("The learner that was scored is returned instead.")
 
 
 def test_a_run_that_was_ended_by_its_time_limit_hands_over_what_leads() -> None:

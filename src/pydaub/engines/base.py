@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydaub.errors import FitFailed
@@ -71,8 +72,13 @@ class TaskEngine(Engine, Protocol):
     def combine(self, members: Mapping[Allocation, float]) -> Combination | None:
         """Choose an ensemble among fitted learners that got these validation scores, as far as they were kept."""
 
-    def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
-        """Fit learners once more, optionally on the validation rows too; FitFailed stands for one that fails."""
+    def fit(
+        self, allocations: Sequence[Allocation], *, with_validation: bool, until: float = math.inf
+    ) -> dict[Allocation, Any]:
+        """Fit learners once more, optionally on the validation rows too; FitFailed stands for one that fails.
+
+        One that is not ready when the clock is at `until` fails, if the engine can end it.
+        """
 
     def loaded(self, references: Mapping[str, Any]) -> dict[str, Any]:
         """Return fitted learners as objects of this process; raise FitFailed if that is not possible."""
@@ -88,5 +94,5 @@ def fit_failed(allocation: Allocation, failure: Failure) -> FitFailed:
     """Return the error for a learner that could not be fitted once more."""
     return FitFailed(
         f"{allocation.learner} could not be refitted: {failure.kind}: {failure.message}."
-        " Raise the limits for a learner, or run without refitting."
+        " Raise the limits, or run without refitting."
     )

@@ -46,7 +46,13 @@ class InProcessEngine(SerialEngine):
         found = {each.learner: self._fitted[each][2] for each in kept}
         return combine(self._task, {name: predicted for name, predicted in found.items() if predicted is not None})
 
-    def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
+    def fit(
+        self,
+        allocations: Sequence[Allocation],
+        *,
+        with_validation: bool,
+        until: float = math.inf,  # noqa: ARG002  # none can be ended
+    ) -> dict[Allocation, Any]:
         """Fit learners once more, one after the other."""
         found: dict[Allocation, Any] = {}
         for allocation in allocations:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LOGGER: Final = logging.getLogger("pydaub")
 HANDLING_SECONDS: Final = 600.0  # the least time limit for loading and saving fitted learners
+LEAST: Final = 0.1  # seconds for a call that should have ended before it began
 NO_PICKLES: Final = 'In Python, `DaubSearch(engine="serial")` needs no pickles.'
 DAMAGED: Final = "its answer could not be understood"
 CORES_FOR: Final = 2  # workers whose cores a training may use for each `THREADED` cells of its sample
@@ -231,7 +232,9 @@ class IsolatedEngine:
         (ended,) = self._finished([{"call": "combine", **arguments}], (), self._limits)
         return Combination(**ended.value) if ended.status == "ok" and ended.value else None
 
-    def fit(self, allocations: Sequence[Allocation], *, with_validation: bool) -> dict[Allocation, Any]:
+    def fit(
+        self, allocations: Sequence[Allocation], *, with_validation: bool, until: float = math.inf
+    ) -> dict[Allocation, Any]:
         """Fit learners once more, in processes on this machine, under the limits that the user set; return files.
 
         Those that can use all cores come one after the other.
@@ -243,7 +246,7 @@ class IsolatedEngine:
             fixed = {"call": "fit", "with_validation": with_validation, "cores": max(1, self._at_once // len(part))}
             calls = [{**fixed, "learner": each.learner, "size": each.size} for each in part]
             needed = self._needed_by(each.learner for each in part)
-            ends |= zip(part, self._finished(calls, needed, self._limits), strict=True)
+            ends |= zip(part, self._finished(calls, needed, self._limits, until), strict=True)
         found: dict[Allocation, Any] = {}
         for allocation in allocations:
             ended = ends[allocation]
@@ -287,7 +290,9 @@ class IsolatedEngine:
     def _needed_by(self, learners: Iterable[str]) -> list[str]:
         return [*{name: None for each in learners for name in self._needed[each]}]
 
-    def _finished(self, calls: Sequence[Mapping[str, Any]], preload: Sequence[str], limits: Limits) -> list[Ended]:
+    def _finished(
+        self, calls: Sequence[Mapping[str, Any]], preload: Sequence[str], limits: Limits, until: float = math.inf
+    ) -> list[Ended]:
         """Carry out calls after the run, on this machine, as many at a time as there are workers; return their ends."""
         nursery = None if self._closed else self._here
         if nursery is None:
@@ -298,7 +303,9 @@ class IsolatedEngine:
             while waiting and len(places) < self._at_once:
                 place, call = waiting.pop(0)
                 arguments = {"folder": str(self._bench.folder), **call}
-                places[nursery.begin(arguments, limits, preload=preload)] = place
+                seconds = min(math.inf if limits.seconds is None else limits.seconds, max(until - self.clock, LEAST))
+                own = replace(limits, seconds=None if seconds == math.inf else seconds)
+                places[nursery.begin(arguments, own, preload=preload)] = place
             ended = nursery.wait()
             if ended is not None:
                 found[places.pop(ended.key)] = _checked(ended)

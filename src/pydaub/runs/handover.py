@@ -26,6 +26,7 @@ ADJUST: Final = "pydaub.evaluation.adjusting:adjust"
 START: Final = 2.0  # seconds until processes for it have started
 USUAL_MEMBERS: Final = 3  # learners in an ensemble
 MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
+LATEST: Final = 1.1  # of the time limit, when learners that are fitted once more must be ready
 TOO_LATE: Final = "Not trained once more with the validation rows, because that would exceed the time limit: {}."
 
 
@@ -154,7 +155,9 @@ class HandOver:
         kept = {each: self._engine.fitted(each, score) for each, score in scores.items()}
         again = self._in_time(account, [*scores])
         missing = [each for each, fitted in kept.items() if fitted is None and each not in again]
-        found = self._engine.fit(again, with_validation=True) if again else {}
+        # One that was not kept must be fitted in any case.
+        until = math.inf if any(kept[each] is None for each in again) else LATEST * self._limit
+        found = self._engine.fit(again, with_validation=True, until=until) if again else {}
         found |= self._engine.fit(missing, with_validation=False) if missing else {}
         notes = []
         for each, fitted in found.items():
