@@ -2,13 +2,14 @@
 
     python -m benchmarks.anytime FILE.parquet [FILE.parquet ...] [--limits 5 10 20 40 80] [--seeds 1]
     python -m benchmarks.anytime --order
-    python -m benchmarks.anytime --lcdb11 FILE [--workers 2]
+    python -m benchmarks.anytime --lcdb11 FILE [--workers 2] [--first-round 0.33]
 
 Each run is a process of its own, and its time counts from the call to the saved model. --with names the pydaub command
 of another environment, for a comparison with another commit in the same run. --order prints in which order the learners
 of the default portfolio add most to those before them for their time, on the tables in `experiments/measured`. --lcdb11
 replays `frugal` on recorded curves with a virtual clock: limits are shares of the time of training everything. Losses
-are differences to the best score on all rows, in percent.
+are differences to the best score on all rows, in percent. With --first-round, smaller samples are tried: it begins with
+the largest size that all learners together get within this share of the limit, if there is one.
 """
 
 from __future__ import annotations
@@ -85,13 +86,35 @@ class Ending(TableEngine):
             heapq.heapify(self._running)
 
 
-def losses(task: Task, workers: int) -> list[float]:
+class Given(Frugal):
+    """A strategy that uses all of the sizes that it is given."""
+
+    @staticmethod
+    def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return sizes
+
+
+def sizes_within(task: Task, seconds: float) -> tuple[int, ...]:
+    """Return the usual sizes, or smaller ones if all learners need more than `seconds` of training for the first."""
+    usual = Frugal._used(task.sizes)  # noqa: SLF001  # the sizes of the strategy
+    fitting = [
+        size
+        for size in task.sizes
+        if size <= usual[0] and sum(task.recorded(name, size).seconds for name in task.learners) <= seconds
+    ]
+    if not fitting or fitting[-1] == usual[0]:
+        return usual
+    return Frugal._grown(task.sizes, task.full_size, fitting[-1])  # noqa: SLF001  # as above
+
+
+def losses(task: Task, workers: int, first_round: float) -> list[float]:
     """Return what is lost within each share of the time of training everything."""
     scores = [measured.valid_score for measured in task.at_full.values()]
     whole = sum(measured.seconds for measured in task.at_full.values())
     found = []
     for share in SHARES:
-        strategy = Frugal(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows))
+        sizes = sizes_within(task, first_round * whole * share * workers)
+        strategy = Given(task.learners, Schedule(sizes), scores=Scores(rows=task.valid_rows))
         try:
             result = run(strategy, Ending(task.table, workers), time_limit=whole * share)
             score = task.recorded(result.selected or "", result.selected_size or 0).valid_score
@@ -106,12 +129,13 @@ def p90(column: pd.Series) -> float:
     return float(column.quantile(0.9))
 
 
-def recorded(path: Path, workers: int) -> None:
+def recorded(path: Path, workers: int, first_round: float) -> None:
     """Print the losses on recorded curves, by share of the time."""
     tasks = [task for task in tasks_11(path) if task.full_size >= LEAST_ROWS]
     with Pool(2) as pool:
         frame = pd.DataFrame(
-            pool.map(partial(losses, workers=workers), tasks), columns=[f"1/{1 / s:.0f}" for s in SHARES]
+            pool.map(partial(losses, workers=workers, first_round=first_round), tasks),
+            columns=[f"1/{1 / s:.0f}" for s in SHARES],
         )
     frame = 100 * frame.groupby([task.data for task in tasks]).mean()
     print(frame.agg(["count", "mean", p90, "max"]).round(2).to_string())
@@ -127,9 +151,10 @@ def main() -> None:
     parser.add_argument("--order", action="store_true", help="print in which order learners add most")
     parser.add_argument("--lcdb11", type=Path, help="curves of LCDB 1.1, of odd ids")
     parser.add_argument("--workers", type=int, default=2, help="virtual workers (default: 2)")
+    parser.add_argument("--first-round", type=float, default=math.inf, help="share of the limit (default: any)")
     arguments = parser.parse_args()
     if arguments.lcdb11:
-        recorded(arguments.lcdb11, arguments.workers)
+        recorded(arguments.lcdb11, arguments.workers, arguments.first_round)
     if arguments.order:
         order()
     commands = [str(Path(sys.executable).with_name("pydaub")), *([arguments.other] if arguments.other else [])]
