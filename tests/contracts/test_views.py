@@ -104,7 +104,9 @@ def check_page(account: Account, told: dict[str, Any]) -> None:
     facts = dict(header["facts"])
     assert header["state"] == account.state
     assert header["verdict"]["line"] == verdict(account).line
-    assert header["order"] == [line.learner for line in lines(account)]
+    assert [one["learner"] for one in sorted(told["learners"], key=lambda one: one["rank"])] == [
+        line.learner for line in lines(account)
+    ]
     assert header["focus"]["leader"] == (leader and leader.learner)
     assert facts["Allocations"] == f"{len(result.steps):,}"
     assert facts["Rows"].startswith(f"{result.rows:,}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydaub.records import Allocation
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
+
+LAST: Final = 1e308  # of ranks, which JSON must be able to write
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,8 @@ class Line:
     """Where a learner stands, with the largest size it was asked for.
 
     For the leader, the size with which it leads. `rows` and `seconds` add up what
-    was asked for. `loss` is the distance from the best possible score, where that is known.
+    was asked for. `loss` is the distance from the best possible score, where that is known. Lines are in the order of
+    their `rank`.
     """
 
     learner: str
@@ -31,6 +34,7 @@ class Line:
     seconds: float
     standing: str
     why: str
+    rank: tuple[float, ...]
 
 
 def lines(account: Account) -> list[Line]:
@@ -38,9 +42,10 @@ def lines(account: Account) -> list[Line]:
     strategy, leader, outcomes = account.strategy, account.leader, account.outcomes
     failures = strategy.failures
     found = []
-    for name, standing in account.standings().items():
+    for place, (name, standing) in enumerate(account.standings().items()):
         size = account.size(name)
-        if leader and name == leader.learner:
+        leads = leader is not None and name == leader.learner
+        if leader and leads:
             size = leader.size
         outcome = outcomes.get(Allocation(name, size)) if size else None
         valid = getattr(outcome, "valid_score", None)  # a failure has none
@@ -57,17 +62,13 @@ def lines(account: Account) -> list[Line]:
             seconds=account.seconds(name),
             standing=standing.word,
             why=standing.why,
+            # Size comes before score: scores with different sizes do not compare.
+            rank=(not leads, -size, LAST if valid is None else -valid, place),
         )
         found.append(line)
-    first = leader.learner if leader else None
-    return sorted(found, key=lambda line: _rank(line, first))
+    return sorted(found, key=lambda line: line.rank)
 
 
 def finite(value: float | None) -> float | None:
     """Return a number as it can be shown: bounds are infinite while no slope is known."""
     return None if value is None or not math.isfinite(value) else value
-
-
-def _rank(line: Line, first: str | None) -> tuple[bool, int, float]:
-    """Sort by size first: scores with different sizes do not compare."""
-    return line.learner != first, -line.size, math.inf if line.valid is None else -line.valid

@@ -118,7 +118,6 @@ def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> d
         "header": {
             **header(account, contest(account), account.clock if elapsed is None else elapsed),
             "figures": figures(shown),
-            "order": [one["learner"] for one in shown],
         },
         "learners": shown,
         "decisions": [asdict(decision) for decision in account.decisions[seen:]],
@@ -143,7 +142,6 @@ def waiting(trouble: str) -> dict[str, Any]:
         "now": {"lanes": [], "words": "", "next": "", "best": []},
         "focus": {"leader": None, "band": None, "rivals": [], "words": "", "top": None, "range": None},
         "figures": [],
-        "order": [],
         "trouble": trouble,
     }
     return {"header": header, "learners": [], "decisions": [], "summary": [], "certificate": None, "audit": ""}

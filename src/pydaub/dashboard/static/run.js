@@ -13,7 +13,6 @@ const run = {
     now: { lanes: [], words: "", next: "", best: [] },
     focus: { leader: null, band: null, rivals: [], words: "", top: null, range: null },
     figures: [],
-    order: [],
   },
   learners: new Map(), // by name
   decisions: [],
@@ -43,7 +42,9 @@ function receive(news, whole) {
 }
 
 // The learners in the order of every view: the leader first.
-const ordered = () => run.header.order.map((name) => run.learners.get(name));
+const ordered = () => [...run.learners.values()].sort((a, b) => ranks(a.rank, b.rank));
+
+const ranks = (a, b) => a.reduce((found, part, place) => found || part - b[place], 0);
 
 function elapsedNow() {
   const since = run.header.going ? (performance.now() - run.receivedAt) / 1000 : 0;
