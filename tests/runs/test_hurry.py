@@ -58,6 +58,15 @@ def test_whatever_the_limit_a_learner_has_all_rows_in_time(kind: type[Frugal | D
     assert hurried > 0
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_in_the_second_half_of_the_limit_every_worker_trains_on_all_rows(workers: int) -> None:
+    for seed in range(3):
+        table = curves(random.Random(seed), 800)
+        result = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table, workers), time_limit=20.0)
+        complete = {each.learner for each in result.speculated if each.size == SIZES[-1]}
+        assert len(complete) >= workers
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("size", [SIZES[0], SIZES[-1]])
 def test_a_learner_that_takes_far_too_long_makes_room(tmp_path: Path, workers: int, size: int) -> None:

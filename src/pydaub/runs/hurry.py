@@ -25,8 +25,9 @@ class Hurry:
     """Says when a learner must be trained on all rows, if it is to have them before the time limit.
 
     The learner is the one with the highest score so far, among those whose training fits into the time that is left. If
-    another learner has all rows already, it must be likely to score more than that one. No learner is chosen twice, and
-    none as long as a learner is being trained on all rows that will probably be done in time.
+    another learner has all rows already, it must be likely to score more than that one. No learner is chosen twice. As
+    long as much time is left, none is chosen while a learner is being trained on all rows that will probably be done in
+    time; later, every free worker trains one.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ class Hurry:
 
     def due(self, left: float) -> Allocation | None:
         """Return what must be evaluated now, if this is the moment; `left` is the time until the limit."""
-        if left == math.inf or any(self._reliable(each, left) for each in self._with_all_rows(left)):
+        reliable = any(self._reliable(each, left) for each in self._with_all_rows(left))
+        if left == math.inf or (reliable and left > EARLY * self._time_limit):
             return None
         if left <= self._look_again:
             self._look_again = left - self._time_limit / LOOKS
@@ -77,7 +79,7 @@ class Hurry:
         if left == math.inf:
             return left
         begun = [self._begun[each] for each in self._with_all_rows(left)]
-        moments = [self._look_again, *(began - OVERDUE * seconds for began, seconds in begun)]
+        moments = [self._look_again, EARLY * self._time_limit, *(began - OVERDUE * seconds for began, seconds in begun)]
         moments += [self._moment(self._found[1]), NO_WAITING * self._found[1]] if self._found else []
         return min((left - each + SHORTEST for each in moments if left > each), default=math.inf)
 
