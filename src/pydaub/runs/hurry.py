@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 # Multiples of the time T that the training on all rows will probably take. It begins on the next free worker once no
 # more than LAST_MOMENT x T is left, or the share EARLY of the time limit if that is more; once no more than NO_WAITING
-# x T is left, it takes the place of another evaluation. Learners for which less than ROOM x T is left are not
+# x T is left, it takes the place of another evaluation. From EARLY on, it also takes the place of a learner's first
+# evaluation that has taken longer than T. Learners for which less than ROOM x T is left are not
 # considered. A training that has taken more than OVERDUE x T is not expected to be done in time.
 LAST_MOMENT, NO_WAITING, ROOM, OVERDUE = 3.0, 2.0, 1.25, 1.5
 EARLY: Final = 0.5
@@ -50,7 +51,7 @@ class Hurry:
         reliable = any(self._reliable(each, left) for each in self._with_all_rows(left))
         if left == math.inf or (reliable and left > EARLY * self._time_limit):
             return None
-        if left <= self._look_again:
+        if left <= self._look_again or (self._found and self._has_all_rows(self._found[0])):
             self._look_again = left - self._time_limit / LOOKS
             self._found = self._most_promising(left)
         if self._found is None or left > self._moment(self._found[1]):
@@ -62,12 +63,21 @@ class Hurry:
         return max(LAST_MOMENT * seconds, EARLY * self._time_limit)
 
     def in_the_way(self, left: float) -> Allocation | None:
-        """Return the evaluation that must make room for what is due, if no free worker can be waited for."""
-        if self._found is None or left > NO_WAITING * self._found[1]:
+        """Return the evaluation that must make room for what is due, if no free worker can be waited for.
+
+        Before that, it is the first one of a learner, if it takes longer than what is due and much time has passed.
+        """
+        if self._found is None:
             return None
         reliable = {each for each in self._with_all_rows(left) if self._reliable(each, left)}
         others = [each for each in self._account.training if each not in reliable]
+        if left > NO_WAITING * self._found[1]:
+            late, least = left <= EARLY * self._time_limit, left + self._found[1]
+            others = [each for each in others if late and self._begun[each][0] >= least and self._is_first(each)]
         return max(others, key=lambda each: self._begun[each][0], default=None)
+
+    def _is_first(self, allocation: Allocation) -> bool:
+        return not self._account.strategy.curve(allocation.learner).sizes
 
     def take(self, allocation: Allocation) -> None:
         """Note that what was due has begun, or cannot begin."""
@@ -102,18 +112,25 @@ class Hurry:
     def _most_promising(self, left: float) -> tuple[str, float] | None:
         """Return the learner, and the seconds that its training on all rows will probably take."""
         account, strategy = self._account, self._account.strategy
-        best, full = account.best_with_all_rows, account.full_size
-        begun = {each.learner for each in (*account.ahead, *account.known, *account.training) if each.size == full}
+        best = account.best_with_all_rows
         scores = {
             name: strategy.curve(name).measurements[-1].valid_score
-            for name in strategy.racing - begun - self._tried
-            if (likely := strategy.likely(name)) is not None and likely > best
+            for name in strategy.racing - self._tried
+            if not self._has_all_rows(name) and (likely := strategy.likely(name)) is not None and likely > best
         }
         position = {name: place for place, name in enumerate(strategy.learners)}
         for name in sorted(scores, key=lambda name: (-scores[name], position[name])):
             if ROOM * (seconds := self._seconds(name)) <= left:
                 return name, seconds
         return None
+
+    def _has_all_rows(self, learner: str) -> bool:
+        """Return whether a learner has been trained on all rows, or is being trained on them."""
+        account = self._account
+        wanted = Allocation(learner, account.full_size)
+        return account.size(learner) == account.full_size or any(
+            wanted in each for each in (account.ahead, account.known, account.training)
+        )
 
     def _seconds(self, learner: str) -> float:
         """Return how long the training of a learner on all rows will probably take."""
