@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -256,3 +258,29 @@ def test_real_data(name: str, form: str, dtype: str | None, classes: int) -> Non
     assert (data.schema.form, len(data.schema.classes)) == (form, classes)
     assert dtype is None or data.train(1).X.dtype == dtype
     assert data.valid_size == pytest.approx(0.3 * (data.full_size + data.valid_size), abs=1)
+
+
+@pytest.mark.slow("memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_of_a_folder_only_the_prepared_rows_stay_in_memory(tmp_path: Path) -> None:
+    for name, rows in (("few", 50), ("many", 50_000)):
+        (tmp_path / name).mkdir()
+        names = ",".join(f"c{place}" for place in range(100))
+        lines = [names, *[f"{row % 7}.5," * 99 + str(row % 2) for row in range(rows)]]
+        (tmp_path / name / "rows.csv").write_text("\n".join(lines))
+    script = """
+import sys
+from pathlib import Path
+from pydaub.data import load
+def private():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+load(f"{sys.argv[1]}/few", "c99")
+before = private()
+data = load(f"{sys.argv[1]}/many", "c99")
+print(private() - before)
+"""
+    printed = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
+    ).stdout
+    assert int(printed) < 90_000  # kB; the matrix has 39,600 of them

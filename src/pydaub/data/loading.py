@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
+import pyarrow as pa
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import laid_out, refuse_infinite, text_names
@@ -121,6 +122,7 @@ def load(  # noqa: PLR0913  # the options of the command line
         table = _sparse_table(first)
         other = None if validation is None else _sparse_table(read(validation), table.rows.features)
     del first  # its rows, of which the table has a copy, may be large
+    pa.default_memory_pool().release_unused()  # which Arrow would keep
     return assembled(table, other, about, split=split, task=task, seed=seed)
 
 

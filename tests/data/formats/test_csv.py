@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pv
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pydaub import InputError
 from pydaub.data import read
-from pydaub.data.formats.csv import delimiter
+from pydaub.data.formats.csv import MISSING, _read, csv_table, delimiter
 
 
 def frame(folder: Path, content: str | bytes, name: str = "x.csv", **options: Any) -> pd.DataFrame:
@@ -51,6 +56,41 @@ def test_types_are_inferred_from_the_whole_file(tmp_path: Path) -> None:
     rows = frame(tmp_path, f"a,b\n{lines}7,n/k\n")
     assert rows["a"].dtype.kind == "i"
     assert rows["b"].iloc[-1] == "n/k"
+
+
+POOL = pa.proxy_memory_pool(pa.default_memory_pool())  # it counts; all that it has allocated must be freed before it
+VALUES = (
+    ("1", "-3"), ("1.5", "2e3"), ("true", "0"), ("", "NA"), ("2020-01-01",), ("2020-01-01 10:00:00",),
+    ("2020-01-01 10:00:00.5",), ("2020-01-01T10:00:00Z",), ("10:00",), ("a", '"1, 2"'), ("99999999999999999999",),
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.tuples(*[st.lists(st.sampled_from(VALUES), min_size=1, max_size=2)] * 2), min_size=1, max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_types_are_those_that_arrow_infers_whatever_the_first_block_holds(
+    columns: list[tuple[list[tuple[str, ...]], ...]], random: Random
+) -> None:
+    """Each column may hold other kinds of values in its second half."""
+    names = [f"c{place}" for place in range(len(columns))]
+    lines = [[random.choice(random.choice(kinds[row // 20])) for kinds in columns] for row in range(40)]
+    written = pa.py_buffer("\n".join(map(",".join, [names, *lines])).encode())
+    options = pv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=200)
+    convert = pv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
+    assert _read(written, options, pv.ParseOptions(), {}).equals(pv.read_csv(written, options, None, convert))
+
+
+def test_memory_is_needed_for_the_table_and_a_few_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(f"c{place}" for place in range(20)), *["0.123," * 19 + "1.5"] * 40_000]))
+    usual = pa.default_memory_pool()
+    pa.set_memory_pool(POOL)
+    try:
+        table = csv_table(path, None, {})
+    finally:
+        pa.set_memory_pool(usual)
+    assert POOL.max_memory() < 1.6 * table.nbytes
 
 
 def test_columns_may_be_read_as_text(tmp_path: Path) -> None:

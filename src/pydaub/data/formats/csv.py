@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -103,11 +104,6 @@ def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Ta
     names, has_rows = column_names(written, separator, where)
     if not has_rows:
         return _without_rows(names, where)
-    convert = pv.ConvertOptions(
-        null_values=MISSING,
-        strings_can_be_null=True,
-        column_types={name: kind for name, kind in types.items() if name in names},
-    )
     ragged: list[pv.InvalidRow] = []
 
     def note(row: pv.InvalidRow) -> str:
@@ -120,11 +116,12 @@ def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Ta
     del written  # it may be large, and the table needs as much memory again
     line = encoded.find(b"\n") + 1
     size, threads = block_size(encoded, min(max(1 << 20, ROWS * line), LARGEST)), len(encoded) > SMALL
+    given = {name: kind for name, kind in types.items() if name in names}
     try:
         while True:
             options = pv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=size, use_threads=threads)
             try:
-                table = pv.read_csv(pa.py_buffer(encoded), options, parse, convert)
+                table = _read(pa.py_buffer(encoded), options, parse, given)
                 break
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error) or size > len(encoded):
@@ -142,6 +139,26 @@ def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Ta
     if is_open(table[-1]) and not ends_quoted:
         raise open_quote(where)
     return table
+
+
+def _read(
+    encoded: pa.Buffer, options: pv.ReadOptions, parse: pv.ParseOptions, given: Mapping[str, pa.DataType]
+) -> pa.Table:
+    """Return the table, with the types that Arrow infers from all of it unless they are given.
+
+    To infer types, Arrow keeps all blocks until the end. So those of the first block are tried first: if they fit all
+    blocks, they are the same.
+    """
+
+    def convert(types: Mapping[str, pa.DataType] | pa.Schema) -> pv.ConvertOptions:
+        return pv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, column_types=types)
+
+    if options.block_size < len(encoded):
+        with suppress(pa.ArrowInvalid):  # they do not fit, or what is wrong is found again below
+            with pv.open_csv(encoded, options, parse, convert(given)) as reader:
+                first = reader.schema
+            return pv.read_csv(encoded, options, parse, convert(first))
+    return pv.read_csv(encoded, options, parse, convert(given))
 
 
 def _without_rows(names: list[str], where: str) -> pa.Table:

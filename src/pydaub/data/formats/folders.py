@@ -77,6 +77,10 @@ def read_files(
     source: str | Path, paths: Sequence[File], encoding: str | None, text: Collection[str], drop: Collection[str]
 ) -> Source:
     """Return the rows of several files, one after the other. Columns to `drop` may differ, and are left empty."""
+    return Source(Path(source).name, frame(_joined(paths, encoding, text, drop), str(source)))
+
+
+def _joined(paths: Sequence[File], encoding: str | None, text: Collection[str], drop: Collection[str]) -> pa.Table:
     kind = format_of(paths[0], TABLES)
     types = dict.fromkeys(text, pa.string())
     tables = [kind.table(path, encoding, types) for path in paths]  # type: ignore[misc]  # tables have one
@@ -92,7 +96,7 @@ def read_files(
     whole = pa.concat_tables(parts)
     for name in drop:
         whole = whole.append_column(name, pa.nulls(whole.num_rows))
-    return Source(Path(source).name, frame(whole, str(source)))
+    return whole
 
 
 def common_types(
