@@ -20,10 +20,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from pydaub.evaluation.combining import FixedClassifier
 from pydaub.evaluation.metrics import (
     BY_PROBABILITY,
     Predictions,
     classification_metrics,
+    quick_scorer,
     regression_metrics,
     score_parts,
 )
@@ -307,3 +309,23 @@ def test_where_the_influence_of_a_row_is_not_known_there_are_no_parts(scoring: s
     X, y = load_breast_cancer(return_X_y=True)
     predictions = Predictions(GaussianNB().fit(X, y))
     assert score_parts(predictions, X, y, scoring, theirs.get_scorer(scoring)(predictions, X, y)) == ()
+
+
+@pytest.mark.parametrize("classes", [2, 3, 12])
+@pytest.mark.parametrize(
+    "scoring", ["accuracy", "neg_log_loss", "roc_auc", "roc_auc_ovr", "f1_macro", "precision_macro", "recall_macro"]
+)
+def test_quick_scorers_score_as_those_of_scikit_learn(scoring: str, classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    quick = quick_scorer(scoring, classes)
+    if quick is None:
+        assert (scoring, classes > 2) == ("roc_auc", True)
+        return
+    for _ in range(5):
+        truth = np.arange(200) % classes
+        probabilities = np.round(rng.random((200, classes)), 2) + (rng.random((200, 1)) < 0.5) * np.eye(classes)[truth]
+        probabilities[::7, 0] = 0.0
+        probabilities[:, -1] += 0.01  # no row without any
+        fixed = FixedClassifier(probabilities, np.arange(classes))
+        expected = theirs.get_scorer(scoring)(fixed, np.arange(200), truth)
+        assert quick(truth, probabilities) == pytest.approx(expected, rel=1e-9)

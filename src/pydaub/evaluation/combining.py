@@ -7,12 +7,14 @@ the other four.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
+from pydaub.evaluation.metrics import quick_scorer
 from pydaub.learners.ensemble import probabilities
 
 if TYPE_CHECKING:
@@ -97,9 +99,16 @@ def _classes(data: Prepared) -> Array | None:
 def scorer_of(scoring: Any, truth: Array, classes: Array | None) -> Callable[[Array, Array], float]:
     """Return a function that scores predictions (of classes: probabilities) on some rows, given by their numbers."""
     name = scoring or ("r2" if classes is None else "accuracy")
-    if name == "accuracy" and classes is not None:
+    if classes is not None and (quick := quick_scorer(name, len(classes))):
         codes = np.searchsorted(classes, truth)
-        return lambda predicted, rows: float(np.mean(np.argmax(predicted[rows], axis=1) == codes[rows]))
+
+        def quickly(predicted: Array, rows: Array) -> float:
+            found = quick(codes[rows], predicted[rows])
+            if math.isnan(found):
+                raise ValueError(f"{name} must be known for these rows, got nan")
+            return found
+
+        return quickly
     scorer = get_scorer(name)
 
     def score(predicted: Array, rows: Array) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
@@ -18,6 +18,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from pydaub.learners.adapters import NearestClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -104,6 +107,28 @@ def regression_metrics(fitted: Any, X: Any, y: Array) -> dict[str, float]:
         "mean_absolute_error": float(np.mean(np.abs(errors))),
         "root_mean_squared_error": float(np.sqrt(np.mean(errors**2))),
     }
+
+
+def quick_scorer(scoring: str, classes: int) -> Callable[[Array, Array], float] | None:
+    """Return a function of the codes of true classes and of probabilities; None if there is none for this scorer.
+
+    It scores as scikit-learn's scorer does, several times as fast, because it checks nothing.
+    """
+    if scoring == "accuracy":
+        return lambda truth, probabilities: float(np.mean(np.argmax(probabilities, axis=1) == truth))
+    if scoring == "neg_log_loss":
+        return lambda truth, probabilities: -_log_loss(truth, probabilities)
+    if scoring == "roc_auc_ovr" or (scoring == "roc_auc" and classes == 2):  # noqa: PLR2004  # two classes share one curve
+        return lambda truth, probabilities: _auc(truth, _normalised(probabilities))
+    name, _, average = scoring.partition("_")
+    if average == "macro" and name in {"f1", "precision", "recall"}:
+        return lambda truth, probabilities: _by_class(truth, np.argmax(probabilities, axis=1), classes)[name]
+    return None
+
+
+def _normalised(probabilities: Array) -> Array:
+    totals = probabilities.sum(axis=1, keepdims=True)
+    return probabilities / np.where(totals > 0, totals, 1.0)
 
 
 def score_parts(predictions: Predictions, X: Any, y: Array, scoring: str, score: float) -> tuple[float, ...]:
