@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from pydaub.isolation.child import Answer
 from pydaub.isolation.proc import children_of
 
-ENOUGH = 60.0  # seconds; a wait in a test takes this long only if it would never end
+ENOUGH = 120.0  # seconds; a wait in a test takes this long only if it would never end
 MB = 1 << 20
 KEPT: list[bytes] = []
 
