@@ -46,13 +46,15 @@ def cases() -> list[Any]:
                 marks = [needs_old_weka] if table == "weka" else []
                 if table == "weka" and name not in FAST_WEKA:
                     marks.append(pytest.mark.slow("weka"))
-                if table == "strong" and recipe.family in families:
+                again = table == "strong" and recipe.family in families  # other parameters of the same code
+                if again:
                     marks.append(pytest.mark.slow("random"))
                 if recipe.package == "pytabkit":
                     marks.append(pytest.mark.skipif(find_spec("pytabkit") is None, reason="RealMLP is not installed"))
                 families.add(recipe.family)
+                forms = FORMS[-1:] if again else FORMS
                 found += [
-                    pytest.param(Case(recipe, task, form), id=f"{task}-{name}-{form}", marks=marks) for form in FORMS
+                    pytest.param(Case(recipe, task, form), id=f"{task}-{name}-{form}", marks=marks) for form in forms
                 ]
     return found
 
