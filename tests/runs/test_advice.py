@@ -56,7 +56,10 @@ def test_what_is_detectable_shrinks_with_delta_alone() -> None:
     assert wide.prospect is not None
     assert wide.prospect.rows == FULL + ROWS - wide.needed
     assert wide.prospect.low <= wide.prospect.score <= wide.prospect.high
-    assert f"For 0.0200, {wide.needed:,} rows are enough (--validation-fraction {wide.fraction:.2g})." in wide.sentences
+    assert wide.sentences[1] == (
+        f"To tell a difference of 0.0200 from chance, {wide.needed:,} validation rows are enough"
+        f" (--validation-fraction {wide.fraction:.2g})."
+    )
 
 
 def test_learners_that_are_far_behind_need_few_rows_although_their_errors_are_others() -> None:

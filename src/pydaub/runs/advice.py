@@ -72,11 +72,13 @@ class Advice:
         )
         rows = self.train_rows + self.valid_rows
         if self.needed >= rows:
-            enough = f"For {delta}, all {rows:,} rows would not be enough"
+            enough = f"To tell a difference of {delta} from chance, all {rows:,} rows would not be enough"
         else:
             above = f" --validation-rows {self.needed}" if self.needed > VALIDATION_ROWS else ""
             option = f"--validation-fraction {self.fraction:.2g}{above}"
-            enough = f"For {delta}, {self.needed:,} rows are enough ({option})"
+            enough = (
+                f"To tell a difference of {delta} from chance, {self.needed:,} validation rows are enough ({option})"
+            )
         if self.prospect is None:
             return [seen, f"{enough}."]
         found = self.prospect
