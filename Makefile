@@ -46,8 +46,8 @@ fuzz: ready  ## odd files, options, folders and arguments, for MINUTES=10 or lon
 LOWEST := .venv-lowest/bin/python
 test-lowest:  ## the tests with the lowest versions that pyproject.toml allows (needs uv)
 	uv venv -q --clear --python $(PYTHON) .venv-lowest
-	uv pip install -q --python $(LOWEST) --resolution lowest-direct -r pyproject.toml --extra boost --extra dashboard --extra plot --extra rules \
-	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|pytest|pytest-xdist)==[^ ]*' requirements.lock) polars==1.30.0
+	uv pip install -q --python $(LOWEST) --resolution lowest-direct -r pyproject.toml --extra boost --extra dashboard --extra plot --extra rules --extra spaces \
+	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|jsonschema|pytest|pytest-xdist)==[^ ]*' requirements.lock) polars==1.30.0
 	uv pip install -q --python $(LOWEST) --no-deps --no-build-isolation -e .
 	$(LOWEST) -m pytest -n auto -o filterwarnings=default --disable-warnings --doctest-ignore-import-errors --ignore tests/learners/weka --ignore tests/lcdb $(PYTEST_ARGS)
 
