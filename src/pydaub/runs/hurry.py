@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 # Multiples of the time T that the training on all rows will probably take. It begins on the next free worker once no
 # more than LAST_MOMENT x T is left, or the share EARLY of the time limit if that is more; once no more than NO_WAITING
-# x T is left, it takes the place of another evaluation. From EARLY on, it also takes the place of a learner's first
-# evaluation that has taken longer than T. Learners for which less than ROOM x T is left are not
-# considered. A training that has taken more than OVERDUE x T is not expected to be done in time.
+# x T is left, it takes the place of another evaluation. Once no more than EARLY of the limit is left, it also takes the
+# place of an evaluation that has taken longer than T and is the first of its learner. Learners for which less than ROOM
+# x T is left are not considered. A training that has taken more than OVERDUE x T is not expected to be done in time.
 LAST_MOMENT, NO_WAITING, ROOM, OVERDUE = 3.0, 2.0, 1.25, 1.5
 EARLY: Final = 0.5
 SHORTEST: Final = 1e-3  # seconds that are worth waiting for
@@ -26,9 +26,9 @@ class Hurry:
     """Says when a learner must be trained on all rows, if it is to have them before the time limit.
 
     The learner is the one with the highest score so far, among those whose training fits into the time that is left. If
-    another learner has all rows already, it must be likely to score more than that one. No learner is chosen twice. As
-    long as much time is left, none is chosen while a learner is being trained on all rows that will probably be done in
-    time; later, every free worker trains one.
+    another learner has all rows already, it must be likely to score more than that one. No learner is chosen twice. In
+    the first part of the time limit, none is chosen while a learner is being trained on all rows that will probably be
+    done in time; later, every free worker trains one.
 
     Parameters
     ----------
@@ -48,8 +48,10 @@ class Hurry:
 
     def due(self, left: float) -> Allocation | None:
         """Return what must be evaluated now, if this is the moment; `left` is the time until the limit."""
+        if left == math.inf:
+            return None
         reliable = any(self._reliable(each, left) for each in self._with_all_rows(left))
-        if left == math.inf or (reliable and left > EARLY * self._time_limit):
+        if reliable and left > EARLY * self._time_limit:
             return None
         if left <= self._look_again or (self._found and self._has_all_rows(self._found[0])):
             self._look_again = left - self._time_limit / LOOKS
@@ -63,9 +65,10 @@ class Hurry:
         return max(LAST_MOMENT * seconds, EARLY * self._time_limit)
 
     def in_the_way(self, left: float) -> Allocation | None:
-        """Return the evaluation that must make room for what is due, if no free worker can be waited for.
+        """Return the evaluation that must make room for what is due, or None if a free worker can be waited for.
 
-        Before that, it is the first one of a learner, if it takes longer than what is due and much time has passed.
+        As long as it can be waited for, only the first evaluation of a learner makes room, late in the run, and only if
+        it has taken longer than what is due will take.
         """
         if self._found is None:
             return None
