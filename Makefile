@@ -41,13 +41,12 @@ fuzz: ready  ## odd files, options, folders and arguments, for MINUTES=10 or lon
 	@end=$$(($$(date +%s) + 60 * $(MINUTES))); \
 	while [ $$(date +%s) -lt $$end ]; do $(BIN)/pytest -q --slow random --hypothesis-profile long -n auto tests/fuzz $(PYTEST_ARGS) || exit 1; done
 
-# Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out. Polars is
-# one that the lowest scikit-learn knows: Polars 2 needs scikit-learn 1.9.
+# Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out.
 LOWEST := .venv-lowest/bin/python
 test-lowest:  ## the tests with the lowest versions that pyproject.toml allows (needs uv)
 	uv venv -q --clear --python $(PYTHON) .venv-lowest
 	uv pip install -q --python $(LOWEST) --resolution lowest-direct -r pyproject.toml --extra boost --extra dashboard --extra plot --extra rules --extra spaces \
-	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|jsonschema|pytest|pytest-xdist)==[^ ]*' requirements.lock) polars==1.30.0
+	  $$(grep -oE '^(editables|hatchling|httpx|hypothesis|jsonschema|polars|pytest|pytest-xdist)==[^ ]*' requirements.lock)
 	uv pip install -q --python $(LOWEST) --no-deps --no-build-isolation -e .
 	$(LOWEST) -m pytest -n auto -o filterwarnings=default --disable-warnings --doctest-ignore-import-errors --ignore tests/learners/weka --ignore tests/lcdb $(PYTEST_ARGS)
 

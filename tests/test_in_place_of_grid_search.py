@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -132,9 +132,6 @@ def test_names_and_order_of_columns_are_checked_as_scikit_learn_does() -> None:
         search.predict(X.rename(columns={X.columns[0]: "other"}))
 
 
-with_callbacks = pytest.mark.skipif(find_spec("sklearn.callback") is None, reason="they came with scikit-learn 1.9")
-
-
 class Noting:
     """Notes what it is told, and stops once so many tasks have ended."""
 
@@ -158,7 +155,6 @@ class Noting:
         self.seen.append(("teardown", context.task_name))
 
 
-@with_callbacks
 @pytest.mark.parametrize("jobs", [None, 2])
 def test_callbacks_hear_of_every_allocation_and_may_stop_the_search(jobs: int | None) -> None:
     X, y = load_breast_cancer(return_X_y=True)
@@ -183,10 +179,7 @@ def test_callbacks_hear_of_every_allocation_and_may_stop_the_search(jobs: int | 
     assert search.predict(X).shape == y.shape
 
 
-@with_callbacks
 def test_scikit_learns_own_progress_bar(capfd: pytest.CaptureFixture[str]) -> None:
-    from sklearn.callback import ProgressBar  # noqa: PLC0415  # where it exists
-
     X, y = load_iris(return_X_y=True)
     search: Any = DaubSearch({"bayes": GaussianNB()}, random_state=0)
     search.set_callbacks(ProgressBar()).fit(X, y)

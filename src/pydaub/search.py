@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import check_scoring as check_scorer
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.utils import assert_all_finite, check_random_state, get_tags
@@ -43,7 +44,7 @@ from pydaub.learners.own import kind
 from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure
 from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
-from pydaub.views.callbacks import Callbacks, CallbackSupportMixin, with_callbacks
+from pydaub.views.callbacks import Callbacks
 from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
 

@@ -1,22 +1,10 @@
-"""scikit-learn's callbacks: told of each allocation, and able to stop a search. There are none before version 1.9."""
+"""scikit-learn's callbacks: told of each allocation, and able to stop a search."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from pydaub.events import Evaluated, Event, Submitted
-
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing: this scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Any) -> Any:  # noqa: ANN401  # as scikit-learn's
-        """Return the method as it is."""
-        return method
-
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +13,7 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account
     from pydaub.runs.loop import Watch
 
-__all__ = ["CallbackSupportMixin", "Callbacks", "with_callbacks"]
+__all__ = ["Callbacks"]
 
 
 class Callbacks:
