@@ -13,7 +13,7 @@ from sklearn.datasets import make_classification, make_regression
 from pydaub.evaluation.evaluate import changed_parameters
 from pydaub.learners.costs import kind_of
 from pydaub.learners.families import FAMILIES, strong
-from pydaub.learners.stopping import HELD_OUT
+from pydaub.learners.stopping import HELD_OUT, HIGHEST_RATE
 
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
 X, Y = make_classification(200, 6, n_informative=4, n_classes=3, random_state=0)
@@ -42,6 +42,16 @@ def test_it_stops_and_predicts_labels_as_they_were(library: str) -> None:
     assert np.mean(fitted.predict(X) == LABELS) > 0.9
     assert np.allclose(fitted.predict_proba(X).sum(axis=1), 1, atol=1e-5)
     assert np.array_equal(clone(fitted).fit(X, LABELS).predict(X), fitted.predict(X)), "by the same seed"
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_with_many_classes_fewer_rounds_learn_more_each(library: str) -> None:
+    many = np.repeat(np.arange(20), 10)
+    rate = {
+        classes: booster(library, learning_rate=0.03).fit(X, y).estimator_.get_params()["learning_rate"]
+        for classes, y in ((2, Y % 2), (20, many))
+    }
+    assert rate == {2: 0.03, 20: HIGHEST_RATE}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

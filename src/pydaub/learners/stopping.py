@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from pydaub.learners.adapters import checked_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,14 +26,34 @@ TWO: Final = 2
 ROUNDS: Final = ("n_estimators", "iterations")
 HELD_OUT, MOST_HELD_OUT = 0.1, 10_000  # share and largest number of rows to judge the rounds by
 MOST_TREES: Final = 2000  # of all classes together, so that many classes do not multiply the time
+HIGHEST_RATE: Final = 0.25  # of learning, to which it is raised at most where rounds are fewer for that reason
 MISSING: Final = -1  # code of a category that is missing or new
+
+
+def _for_classes(parameters: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """Return what changes in the parameters of a booster that may have at most so many rounds.
+
+    >>> _for_classes({"n_estimators": 1000, "learning_rate": 0.03}, 200)
+    {'n_estimators': 200, 'learning_rate': 0.15}
+    >>> _for_classes({"iterations": 1000, "learning_rate": 0.12}, 200)
+    {'iterations': 200, 'learning_rate': 0.25}
+    >>> _for_classes({"n_estimators": 100, "learning_rate": 0.03}, 200)
+    {}
+    """
+    name = next((each for each in ROUNDS if parameters.get(each)), None)
+    if name is None or parameters[name] <= most:
+        return {}
+    rate = parameters.get("learning_rate")
+    raised = {} if rate is None else {"learning_rate": max(rate, min(rate * parameters[name] / most, HIGHEST_RATE))}
+    return {name: most, **raised}
 
 
 class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
     """Train a booster of LightGBM, XGBoost or CatBoost until more rounds no longer help.
 
     A tenth of the sample is held out for that. The rounds up to the best one are kept. With more than two classes, each
-    round is a tree for each class, and there are at most 2,000 trees.
+    round is a tree for each class, and there are at most 2,000 trees. If rounds are fewer for that reason, each learns
+    more: the learning rate is raised in proportion, up to 0.25.
 
     Parameters
     ----------
@@ -64,8 +84,7 @@ class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
         booster, rows = clone(self.estimator), self._rows(X)
         classes = len(getattr(self, "classes_", ()))
         if classes > TWO:
-            rounds = {name: value for name, value in booster.get_params().items() if name in ROUNDS and value}
-            booster.set_params(**{name: min(value, MOST_TREES // classes) for name, value in rounds.items()})
+            booster.set_params(**_for_classes(booster.get_params(), MOST_TREES // classes))
         order = check_random_state(self.random_state).permutation(len(y))
         order = np.concatenate([order[~np.isin(order, kept)], kept])
         count = min(int(HELD_OUT * len(y)), MOST_HELD_OUT, len(y) - len(kept))
