@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from pydaub import Account
+from pydaub import Account, Allocation, Asked, Evaluated, Measurement
 from pydaub.data import prepare
 from pydaub.engines.registry import Where, open_engine
 from pydaub.evaluation.evaluate import Task
@@ -103,3 +103,19 @@ def test_a_run_that_was_ended_by_its_time_limit_hands_over_what_leads() -> None:
             handed = HandOver(task, engine, refit=True, workers=1, time_limit=1e6).hand_over(account)
             assert handed.refitted == (rows is not None)
             assert handed.fitted.rows_ == (rows or planned.strategy.schedule.sizes[0])
+
+
+def test_only_learners_near_the_best_one_are_expected_in_an_ensemble() -> None:
+    """A learner that scores far less would have no weight, so no time is kept to fit it once more."""
+    scored = {"tree": (0.9, 10.0), "near": (0.895, 4.0), "far": (0.6, 30.0)}
+    task = task_of([(name, GaussianNB()) for name in scored], ensemble=True)
+    planned = plan(task, "full")
+    account, size = Account.begun(Started(planned.settings)), task.data.full_size
+    for name, (score, seconds) in scored.items():
+        allocation = Allocation(name, size)
+        account.take(Asked(allocation, None))
+        account.take(Evaluated(allocation, Measurement(None, score, seconds), 0.0))
+    with open_engine(task, Where()) as engine:
+        more = 1 + task.data.valid_size / size
+        expected = HandOver(task, engine, refit=True, workers=1).seconds(account)
+    assert expected == pytest.approx(START + more * 14.0)

@@ -11,6 +11,7 @@ import pytest
 from pydaub import (
     Allocation,
     Daub,
+    Evaluated,
     Failure,
     Frugal,
     Journal,
@@ -121,3 +122,32 @@ def test_the_run_can_be_resumed_as_if_nothing_had_happened(tmp_path: Path) -> No
     whole = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table))
     assert (results[0].stopped, results[0].selected_size) == ("time limit", SIZES[-1])
     assert results[1].steps == whole.steps
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_where_first_evaluations_take_long_a_learner_gets_all_rows_before_half_of_the_limit(
+    tmp_path: Path, workers: int
+) -> None:
+    """800 first evaluations take longer than a training on all rows."""
+    table, path = curves(random.Random(5), 800), tmp_path / "journal.jsonl"
+    strategy = Frugal(table.learners, Schedule(SIZES))
+    with Journal(path, strategy.settings) as journal:
+        run(strategy, TableEngine(table, workers), journal, time_limit=20.0)
+    ends = [each.clock for each in read(path) if isinstance(each, Evaluated) and each.allocation.size == SIZES[-1]]
+    assert min(ends) < 10.0
+
+
+def test_a_learner_that_was_ahead_of_the_best_with_as_many_rows_gets_all_of_them() -> None:
+    """Learner `high` gains more than any forecast expects, and so does `higher`, which is evaluated much later."""
+    level = {f"level {i}": (0.5, 0.5) for i in range(300)}
+    scores = {"high": (0.60, 0.95)} | level | {"higher": (0.62, 0.97)}
+    table = Table(
+        {
+            Allocation(name, size): Measurement(1.0, last if size == SIZES[-1] else first, size / 10_000)
+            for name, (first, last) in scores.items()
+            for size in SIZES
+        }
+    )
+    result = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=20.0)
+    assert Allocation("high", SIZES[-1]) in result.speculated
+    assert (result.selected, result.selected_size) == ("higher", SIZES[-1])

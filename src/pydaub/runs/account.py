@@ -364,6 +364,11 @@ class Account:
         return Allocation(best, size)
 
     @property
+    def first_with_all_rows(self) -> str | None:
+        """The learner with the highest validation score of those with all rows, asked for or not."""
+        return max(self._at_full, key=lambda name: self._at_full[name], default=None)
+
+    @property
     def best_with_all_rows(self) -> float:
         """The highest validation score of a learner with all rows, asked for or not; minus infinity without one."""
         return max(self._at_full.values(), default=-math.inf)

@@ -10,6 +10,7 @@ from pydaub.evaluation.adjusting import Adjustment
 from pydaub.learners.adjusted import adjusted
 from pydaub.learners.ensemble import assembled
 from pydaub.records import Allocation, Failure, Measurement
+from pydaub.runs.account import SURE
 from pydaub.runs.saving import Saved, not_saved, saved_in
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SAVE: Final = "pydaub.runs.saving:save_members"
 ADJUST: Final = "pydaub.evaluation.adjusting:adjust"
 START: Final = 2.0  # seconds until processes for it have started
-USUAL_MEMBERS: Final = 3  # learners in an ensemble
+USUAL_MEMBERS: Final = 3  # learners in an ensemble, at most
 MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
 LATEST: Final = 1.1  # of the time limit, when learners that are fitted once more must be ready
 TOO_LATE: Final = "Not trained once more with the validation rows, because that would exceed the time limit: {}."
@@ -73,12 +74,21 @@ class HandOver:
         if self._task.adjust:  # it needs predictions; for an ensemble, they were kept
             found += sum(members[each].scoring or 0.0 for each in best)
         if self._refit:
-            usual = best[: USUAL_MEMBERS if self._task.ensemble else 1]
-            found += self._fitting({each: members[each] for each in usual})
+            found += self._fitting({each: members[each] for each in self._usual(account, best, members)})
         if best[0] not in self._in_reach:  # it has just become the best
             left = self._limit - self._engine.clock
             self._in_reach[best[0]] = found <= min(left, MOST_OF_LIMIT * self._limit)
         return found if self._in_reach[best[0]] else 0.0
+
+    def _usual(
+        self, account: Account, best: Sequence[Allocation], members: Mapping[Allocation, Measurement]
+    ) -> list[Allocation]:
+        """Return the learners that will probably be handed over: the best one, and in an ensemble others near to it."""
+        first = members[best[0]]
+        least = first.valid_score - SURE * (account.scores.standard_error(best[0].size, first) or 0.0)
+        return [each for each in best if members[each].valid_score >= least][
+            : USUAL_MEMBERS if self._task.ensemble else 1
+        ]
 
     def combine(self, account: Account) -> Combination | None:
         """Return the ensemble of the learners that have all rows."""

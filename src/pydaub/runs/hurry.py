@@ -9,6 +9,7 @@ from pydaub.algorithm.curve import seconds_ahead
 from pydaub.records import Allocation
 
 if TYPE_CHECKING:
+    from pydaub.algorithm.curve import Curve
     from pydaub.runs.account import Account
 
 # Multiples of the time T that the training on all rows will probably take. It begins on the next free worker once no
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 # x T is left, it takes the place of another evaluation. Once no more than EARLY of the limit is left, it also takes the
 # place of an evaluation that has taken longer than T and is the first of its learner. Learners for which less than ROOM
 # x T is left are not considered. A training that has taken more than OVERDUE x T is not expected to be done in time.
+# It begins at once, while other workers go on, if T is no longer than the first evaluations of the remaining learners
+# will take, and than the share MOST_AT_ONCE of the limit.
 LAST_MOMENT, NO_WAITING, ROOM, OVERDUE = 3.0, 2.0, 1.25, 1.5
-EARLY: Final = 0.5
+EARLY, MOST_AT_ONCE = 0.5, 0.25
 SHORTEST: Final = 1e-3  # seconds that are worth waiting for
 LOOKS: Final = 50  # the learner is chosen anew at most so many times within a time limit
 
@@ -26,9 +29,9 @@ class Hurry:
     """Says when a learner must be trained on all rows, if it is to have them before the time limit.
 
     The learner is the one with the highest score so far, among those whose training fits into the time that is left. If
-    another learner has all rows already, it must be likely to score more than that one. No learner is chosen twice. In
-    the first part of the time limit, none is chosen while a learner is being trained on all rows that will probably be
-    done in time; later, every free worker trains one.
+    others have all rows already, it must be likely to score more than the best of them, or have scored more with as
+    many rows. No learner is chosen twice. In the first part of the time limit, none is chosen while a learner is being
+    trained on all rows that will probably be done in time; later, every free worker trains one.
 
     Parameters
     ----------
@@ -42,6 +45,7 @@ class Hurry:
         self._account, self._time_limit = account, time_limit
         self._found: tuple[str, float] | None = None  # the learner, and the seconds that all rows will take
         self._look_again = math.inf  # the time left at which the learner is chosen anew
+        self._first_round = 0.0  # seconds that its rest will take
         self._tried: set[str] = set()
         # When each evaluation was first seen, as the time left, and how long it should take; 0 if that is not known.
         self._begun: dict[Allocation, tuple[float, float]] = {}
@@ -55,6 +59,7 @@ class Hurry:
             return None
         if left <= self._look_again or (self._found and self._has_all_rows(self._found[0])):
             self._look_again = left - self._time_limit / LOOKS
+            self._first_round = self._rest_of_first_round()
             self._found = self._most_promising(left)
         if self._found is None or left > self._moment(self._found[1]):
             return None
@@ -62,7 +67,22 @@ class Hurry:
 
     def _moment(self, seconds: float) -> float:
         """Return the time left at which a training of so many seconds begins on the next free worker."""
-        return max(LAST_MOMENT * seconds, EARLY * self._time_limit)
+        return math.inf if seconds <= self._at_once() else max(LAST_MOMENT * seconds, EARLY * self._time_limit)
+
+    def _at_once(self) -> float:
+        """Return how long a training may take that begins before its last moment; 0 if there is a single worker.
+
+        Where first evaluations are expensive, a time limit may end before every learner had one. A learner with all
+        rows is then worth more than a few more of them.
+        """
+        others = len(self._account.training)
+        return min(self._first_round / (1 + others), MOST_AT_ONCE * self._time_limit) if others else 0.0
+
+    def _rest_of_first_round(self) -> float:
+        """Return the seconds of training until every learner has been evaluated once."""
+        curves = [self._account.strategy.curve(name) for name in self._account.strategy.racing]
+        first = [curve.measurements[0].seconds for curve in curves if curve.sizes]
+        return (len(curves) - len(first)) * sum(first) / len(first) if first else 0.0
 
     def in_the_way(self, left: float) -> Allocation | None:
         """Return the evaluation that must make room for what is due, or None if a free worker can be waited for.
@@ -114,18 +134,29 @@ class Hurry:
 
     def _most_promising(self, left: float) -> tuple[str, float] | None:
         """Return the learner, and the seconds that its training on all rows will probably take."""
-        account, strategy = self._account, self._account.strategy
-        best = account.best_with_all_rows
-        scores = {
-            name: strategy.curve(name).measurements[-1].valid_score
-            for name in strategy.racing - self._tried
-            if not self._has_all_rows(name) and (likely := strategy.likely(name)) is not None and likely > best
-        }
+        strategy = self._account.strategy
+        can_lead = [
+            name for name in strategy.racing - self._tried if not self._has_all_rows(name) and self._can_lead(name)
+        ]
+        scores = {name: strategy.curve(name).measurements[-1].valid_score for name in can_lead}
         position = {name: place for place, name in enumerate(strategy.learners)}
-        for name in sorted(scores, key=lambda name: (-scores[name], position[name])):
-            if ROOM * (seconds := self._seconds(name)) <= left:
-                return name, seconds
+        order = sorted(scores, key=lambda name: (-scores[name], position[name]))
+        at_once = self._at_once() if left > EARLY * self._time_limit else 0.0
+        for most in (at_once, left / ROOM):
+            if found := next(((name, time) for name in order if (time := self._seconds(name)) <= most), None):
+                return found
         return None
+
+    def _can_lead(self, learner: str) -> bool:
+        """Return whether a learner may become the best of those with all rows."""
+        account, strategy = self._account, self._account.strategy
+        likely = strategy.likely(learner)
+        if likely is None or likely > account.best_with_all_rows:
+            return likely is not None
+        best = _scores(strategy.curve(account.first_with_all_rows)) if account.first_with_all_rows else {}
+        own = _scores(strategy.curve(learner))
+        shared = max(own.keys() & best.keys(), default=None)
+        return shared is not None and own[shared] > best[shared]
 
     def _has_all_rows(self, learner: str) -> bool:
         """Return whether a learner has been trained on all rows, or is being trained on them."""
@@ -142,3 +173,8 @@ class Hurry:
         if not points:
             return 0.0
         return seconds_ahead(points, account.full_size, account.growth(learner), account.scores.rows)
+
+
+def _scores(curve: Curve) -> dict[int, float]:
+    """Return the score at each size."""
+    return {size: each.valid_score for size, each in zip(curve.sizes, curve.measurements, strict=True)}
