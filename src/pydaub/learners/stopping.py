@@ -26,20 +26,21 @@ TWO: Final = 2
 ROUNDS: Final = ("n_estimators", "iterations")
 HELD_OUT, MOST_HELD_OUT = 0.1, 10_000  # share and largest number of rows to judge the rounds by
 MOST_TREES: Final = 2000  # of all classes together, so that many classes do not multiply the time
-HIGHEST_RATE: Final = 0.25  # of learning, to which it is raised at most where rounds are fewer for that reason
+HIGHEST_RATE: Final = 0.25  # to which the learning rate is raised at most, where many classes leave few rounds
 MISSING: Final = -1  # code of a category that is missing or new
 
 
-def _for_classes(parameters: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """Return what changes in the parameters of a booster that may have at most so many rounds.
+def _for_classes(parameters: Mapping[str, Any], classes: int) -> dict[str, Any]:
+    """Return the parameters of a booster that change with so many classes: its rounds, and its learning rate.
 
-    >>> _for_classes({"n_estimators": 1000, "learning_rate": 0.03}, 200)
+    >>> _for_classes({"n_estimators": 1000, "learning_rate": 0.03}, 10)
     {'n_estimators': 200, 'learning_rate': 0.15}
-    >>> _for_classes({"iterations": 1000, "learning_rate": 0.12}, 200)
-    {'iterations': 200, 'learning_rate': 0.25}
-    >>> _for_classes({"n_estimators": 100, "learning_rate": 0.03}, 200)
+    >>> _for_classes({"iterations": 1000, "learning_rate": 0.12}, 5000)
+    {'iterations': 1, 'learning_rate': 0.25}
+    >>> _for_classes({"n_estimators": 100, "learning_rate": 0.03}, 10)
     {}
     """
+    most = max(MOST_TREES // classes, 1)
     name = next((each for each in ROUNDS if parameters.get(each)), None)
     if name is None or parameters[name] <= most:
         return {}
@@ -84,7 +85,7 @@ class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
         booster, rows = clone(self.estimator), self._rows(X)
         classes = len(getattr(self, "classes_", ()))
         if classes > TWO:
-            booster.set_params(**_for_classes(booster.get_params(), MOST_TREES // classes))
+            booster.set_params(**_for_classes(booster.get_params(), classes))
         order = check_random_state(self.random_state).permutation(len(y))
         order = np.concatenate([order[~np.isin(order, kept)], kept])
         count = min(int(HELD_OUT * len(y)), MOST_HELD_OUT, len(y) - len(kept))

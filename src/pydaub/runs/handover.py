@@ -84,11 +84,9 @@ class HandOver:
         self, account: Account, best: Sequence[Allocation], members: Mapping[Allocation, Measurement]
     ) -> list[Allocation]:
         """Return the learners that will probably be handed over: the best one, and in an ensemble others near to it."""
-        first = members[best[0]]
+        first, most = members[best[0]], USUAL_MEMBERS if self._task.ensemble else 1
         least = first.valid_score - SURE * (account.scores.standard_error(best[0].size, first) or 0.0)
-        return [each for each in best if members[each].valid_score >= least][
-            : USUAL_MEMBERS if self._task.ensemble else 1
-        ]
+        return [each for each in best[:most] if members[each].valid_score >= least]
 
     def combine(self, account: Account) -> Combination | None:
         """Return the ensemble of the learners that have all rows."""

@@ -45,7 +45,7 @@ class Hurry:
         self._account, self._time_limit = account, time_limit
         self._found: tuple[str, float] | None = None  # the learner, and the seconds that all rows will take
         self._look_again = math.inf  # the time left at which the learner is chosen anew
-        self._first_round = 0.0  # seconds that its rest will take
+        self._first_round = 0.0  # seconds of training until every learner has been evaluated once
         self._tried: set[str] = set()
         # When each evaluation was first seen, as the time left, and how long it should take; 0 if that is not known.
         self._begun: dict[Allocation, tuple[float, float]] = {}
@@ -70,16 +70,16 @@ class Hurry:
         return math.inf if seconds <= self._at_once() else max(LAST_MOMENT * seconds, EARLY * self._time_limit)
 
     def _at_once(self) -> float:
-        """Return how long a training may take that begins before its last moment; 0 if there is a single worker.
+        """Return how long a training may take that begins before its last moment; 0 if nothing else would go on then.
 
-        Where first evaluations are expensive, a time limit may end before every learner had one. A learner with all
-        rows is then worth more than a few more of them.
+        Where first evaluations take long, the time limit may come before every learner has had one. To have a learner
+        with all rows is then worth more than a few more first evaluations.
         """
         others = len(self._account.training)
         return min(self._first_round / (1 + others), MOST_AT_ONCE * self._time_limit) if others else 0.0
 
     def _rest_of_first_round(self) -> float:
-        """Return the seconds of training until every learner has been evaluated once."""
+        """Return how long the learners that have not been evaluated will take, if they take as long as the others."""
         curves = [self._account.strategy.curve(name) for name in self._account.strategy.racing]
         first = [curve.measurements[0].seconds for curve in curves if curve.sizes]
         return (len(curves) - len(first)) * sum(first) / len(first) if first else 0.0
@@ -135,10 +135,11 @@ class Hurry:
     def _most_promising(self, left: float) -> tuple[str, float] | None:
         """Return the learner, and the seconds that its training on all rows will probably take."""
         strategy = self._account.strategy
-        can_lead = [
-            name for name in strategy.racing - self._tried if not self._has_all_rows(name) and self._can_lead(name)
-        ]
-        scores = {name: strategy.curve(name).measurements[-1].valid_score for name in can_lead}
+        scores = {
+            name: strategy.curve(name).measurements[-1].valid_score
+            for name in strategy.racing - self._tried
+            if not self._has_all_rows(name) and self._can_lead(name)
+        }
         position = {name: place for place, name in enumerate(strategy.learners)}
         order = sorted(scores, key=lambda name: (-scores[name], position[name]))
         at_once = self._at_once() if left > EARLY * self._time_limit else 0.0
@@ -150,11 +151,12 @@ class Hurry:
     def _can_lead(self, learner: str) -> bool:
         """Return whether a learner may become the best of those with all rows."""
         account, strategy = self._account, self._account.strategy
-        likely = strategy.likely(learner)
-        if likely is None or likely > account.best_with_all_rows:
-            return likely is not None
-        best = _scores(strategy.curve(account.first_with_all_rows)) if account.first_with_all_rows else {}
-        own = _scores(strategy.curve(learner))
+        likely, first = strategy.likely(learner), account.first_with_all_rows
+        if likely is None:
+            return False
+        if first is None or likely > account.best_with_all_rows:
+            return True
+        own, best = _scores(strategy.curve(learner)), _scores(strategy.curve(first))
         shared = max(own.keys() & best.keys(), default=None)
         return shared is not None and own[shared] > best[shared]
 
