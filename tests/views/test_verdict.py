@@ -71,7 +71,7 @@ def test_a_finished_run_says_by_how_much_it_is_ahead() -> None:
     clear = verdict(account(*TREE, *told("forest", 0.9, seconds=6.0), Selected("forest", 9.0)))
     assert clear.line == (
         "forest is selected with accuracy 0.9000 ± 0.0095 on all 400 rows; ahead of tree by 100 of 1,000 rows;"
-        " 8.0 s of training, as long as training everything takes."
+        " 8.0 s of training, as much as for training everything."
     )
     assert (clear.title, clear.fraction, clear.left) == ("finished · forest", 1.0, "")
     tied = verdict(account(*TREE, *told("forest", 0.803), Selected("forest", 9.0)))

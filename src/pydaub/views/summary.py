@@ -224,7 +224,7 @@ def against(account: Account, spent: float, full: float | None, words: str | Non
     if not full or len(account.learners) < 2:  # noqa: PLR2004  # there is nothing to compare
         return ""
     if round(100 * spent / full) == 100 or (spent > full and round(spent / full, 1) == 1):  # noqa: PLR2004  # percent
-        return ", as long as training everything takes"
+        return ", as much as for training everything"
     if spent > full:
         return f", {spent / full:.1f} times the {words} for training everything"
     if account.state in ("finished", "stopped"):
