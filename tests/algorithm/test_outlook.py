@@ -20,7 +20,6 @@ from pydaub.algorithm.outlook import (
     WEIGHTS,
     Outlook,
     expected,
-    relative_gain,
 )
 
 steps = st.tuples(st.floats(0.5, 4.0), st.floats(0.001, 1000.0))
@@ -237,17 +236,3 @@ def test_a_learner_whose_relatives_are_known_is_worth_at_most_its_bound_on_the_w
         known = replace(outlook, seen=(mean, deviation, count))
         assert known.worth(rate) <= known.most(rate) + 1e-6 * max(1.0, abs(known.most(rate)), outlook.error)
     assert known.likely == pytest.approx(outlook.top - outlook.error * math.exp(-mean))
-
-
-def test_what_relatives_gained_is_expected() -> None:
-    alike = [(math.log(error), math.log(error / 2)) for error in (0.2, 0.25, 0.3, 0.35, 0.4)]
-    mean, deviation = relative_gain(alike, math.log(0.3), 0.0)
-    assert mean == pytest.approx(math.log(2))
-    assert deviation == pytest.approx(FLAT_DEVIATION / 2), "all of them gained the same"
-    level = [(x, math.log(0.1)) for x, _ in alike]  # whatever they had, they all reached the same
-    assert relative_gain(level, math.log(0.4), 0.0)[0] == pytest.approx(math.log(4))
-    noisy = [(x, y + (-1) ** place * 0.05) for place, (x, y) in enumerate(alike)]
-    assert relative_gain(noisy, math.log(0.3), 0.0)[1] > 0.05
-    assert relative_gain(noisy, math.log(0.3), 0.1)[1] < 0.05, "as far as it is not chance"
-    same = [(math.log(0.3), math.log(0.2))] * 5
-    assert relative_gain(same, math.log(0.3), 0.0)[0] == pytest.approx(math.log(1.5))

@@ -310,30 +310,6 @@ def expected(  # noqa: PLR0913, PLR0917  # what is known of a learner
     return Outlook(top, error, last_reduction, noise, steps, seen)
 
 
-def relative_gain(points: Sequence[tuple[float, float]], own: float, noise: float) -> tuple[float, float]:
-    """Return mean and standard deviation of a learner's log-error reduction, by those of similar learners.
-
-    Parameters
-    ----------
-    points
-        Logarithms of the errors of at least three similar learners, at the learner's size and at a larger one.
-    own
-        Logarithm of the learner's error at its size.
-    noise
-        By how much scores differ by chance.
-    """
-    count = len(points)
-    mean_x, mean_y = (sum(values) / count for values in zip(*points, strict=True))
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else 0.0
-    slope = min(max(slope, 0.0), 1.0)
-    rest = sum((y - mean_y - slope * (x - mean_x)) ** 2 for x, y in points) / (count - 2)
-    rest *= 1 + 1 / count + ((own - mean_x) ** 2 / spread if spread else 0.0)
-    chance = noise / math.exp(mean_y)
-    deviation = math.sqrt(max(rest - chance**2, (FLAT_DEVIATION / 2) ** 2))
-    return own - mean_y - slope * (own - mean_x), min(deviation, MOST_REDUCTION)
-
-
 def ceiling(top: float | None, best: float, firsts: Sequence[float]) -> float:
     """Return the best possible score; where that is unknown, as far above the best as the median is below it.
 

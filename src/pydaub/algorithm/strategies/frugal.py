@@ -15,7 +15,6 @@ from pydaub.algorithm.outlook import (
     Outlook,
     ceiling,
     expected,
-    relative_gain,
 )
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
@@ -23,6 +22,7 @@ from pydaub.algorithm.strategies.costs import GRACE, MEASURED, OVERRUN, Costs
 from pydaub.algorithm.strategies.drawing import RECENT, expected_gain
 from pydaub.algorithm.strategies.groups import Groups
 from pydaub.algorithm.strategies.ranking import Ranking
+from pydaub.algorithm.strategies.relatives import Relatives
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
 from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, from_one, number, score_text
@@ -39,7 +39,6 @@ COSTS: Final = Parameter(
     "Times by which it decides: measured in this run, or declared ones, so that two runs decide alike.",
     (MEASURED, "declared"),
 )
-LEAST_RELATIVES, MANY_RELATIVES = 5, 20  # learners of a family that tell, and tell well, what others may expect
 # Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
 # exceeds delta with it.
 SHARE: Final = 0.15
@@ -134,7 +133,7 @@ class Frugal(Steerable):
             raise InputError(f"`scores` must be Scores, got {scores!r}.")
         super().__init__(learners, self._fewer(schedule) if families else schedule)
         self._groups = Groups(self.learners, spaces or {}, families or {})
-        self._relatives: dict[str, list[str]] = {}  # those with an outcome, by family
+        self._relatives = Relatives(self._groups, self._curves)
         self._members = from_one(members, "members")
         self._costs = Costs(costs, growths or {}, self._curves, self._groups, scores, self.schedule.full_size)
         self._delta = number(delta, "delta")
@@ -523,47 +522,9 @@ class Frugal(Steerable):
             insort(self._firsts, outcome.valid_score)
         self._best = max(self._best, outcome.valid_score)
         self._look(learner)
-        self._look_at_relatives(learner)
-
-    def _look_at_relatives(self, learner: str) -> None:
-        """Look again at the family of a learner: what one reached is what the others may expect."""
-        family, size = self._groups.of(learner), self._curves[learner].sizes[-1]
-        if family is None:
-            return
-        relatives = self._relatives.setdefault(family, [])
-        if learner not in relatives:
-            relatives.append(learner)
-        smaller = [name for name in relatives if name in self._outlooks and self._curves[name].sizes[-1] < size]
-        count = len(relatives) - len(smaller)
-        if LEAST_RELATIVES <= count <= MANY_RELATIVES or count % MANY_RELATIVES == 0:
-            for name in smaller:
+        for name in self._relatives.join(learner):
+            if name in self._outlooks:
                 self._look(name)
-
-    def _expected_of(self, learner: str) -> tuple[float, float, int] | None:
-        """Return what a learner may gain by its next steps, as far as enough of its relatives have made them.
-
-        The errors of relatives are regressed on those at the learner's size. What the scores differ by chance is no
-        difference between learners.
-        """
-        family, curve = self._groups.of(learner), self._curves[learner]
-        own = self._ceiling() - curve.measurements[-1].valid_score
-        if family is None or own <= 0:
-            return None
-        relatives = [self._errors(name) for name in self._relatives.get(family, ()) if name != learner]
-        start, ahead = curve.sizes[-1], [size for size in self.schedule.sizes if size > curve.sizes[-1]]
-        for count in range(len(ahead), 0, -1):
-            end = ahead[count - 1]
-            points = [(each[start], each[end]) for each in relatives if start in each and end in each]
-            if len(points) >= LEAST_RELATIVES:
-                mean, deviation = relative_gain(points, math.log(own), self._noise(self._best))
-                return mean, deviation, count
-        return None
-
-    def _errors(self, learner: str) -> dict[int, float]:
-        """Return the logarithms of a learner's errors, by size."""
-        curve, top = self._curves[learner], self._ceiling()
-        points = zip(curve.sizes, curve.measurements, strict=True)
-        return {size: math.log(top - point.valid_score) for size, point in points if point.valid_score < top}
 
     def _look(self, learner: str) -> None:
         curve, sizes = self._curves[learner], self.schedule.sizes
@@ -574,7 +535,10 @@ class Frugal(Steerable):
         ahead = sizes[had + 1 :]
         rows = self._scores.noise_rows(curve.sizes[-1], curve.measurements[-1].scored)
         costs = [self._costs.of(learner, size) for size in ahead]
-        outlook = expected(curve, ahead, self._ceiling(), rows, costs, self._expected_of(learner))
+        top = self._ceiling()
+        chance = self._noise(self._best) / (top - self._best) if top > self._best else 0.0
+        gain = self._relatives.expected(learner, ahead, top, chance)
+        outlook = expected(curve, ahead, top, rows, costs, gain)
         self._direct.discard(learner)
         if self._groups.of(learner) and len(ahead) > 1:
             at_once, price = outlook.at_once(), self._price()

@@ -1,0 +1,93 @@
+"""Tests of what learners may expect by what others have gained."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pydaub import Measurement
+from pydaub.algorithm.curve import Curve
+from pydaub.algorithm.outlook import FLAT_DEVIATION
+from pydaub.algorithm.strategies.groups import Groups
+from pydaub.algorithm.strategies.relatives import LEAST, Relatives, pooled_gain
+
+SIZES: Final = (100, 400, 1600)
+gains = st.dictionaries(
+    st.sampled_from("abcdef"), st.lists(st.floats(-0.5, 2), min_size=1, max_size=8), min_size=1, max_size=6
+)
+
+
+def curve_of(scores: list[float]) -> Curve:
+    """Return a curve with these scores at the first sizes."""
+    return Curve("any", SIZES[: len(scores)], tuple(Measurement(None, score, 1.0) for score in scores))
+
+
+def relatives_of(scores: dict[str, list[float]]) -> Relatives:
+    """Return the relatives with these scores; the family of a learner is the first letter of its name."""
+    curves = {name: curve_of(points) for name, points in scores.items()}
+    relatives = Relatives(Groups(scores, {}, {name: name[0] for name in scores}), curves)
+    for name in scores:
+        list(relatives.join(name))
+    return relatives
+
+
+@given(gains, st.sampled_from("abcdefg"), st.floats(0, 0.1))
+def test_a_learner_expects_something_between_its_family_and_all_families(
+    known: dict[str, list[float]], family: str, chance: float
+) -> None:
+    mean, deviation = pooled_gain(known, family, 0.01, chance)
+    overall = fmean(map(fmean, known.values()))
+    ends = sorted((overall, fmean(known.get(family, [overall]))))
+    assert ends[0] - 1e-9 <= mean <= ends[1] + 1e-9
+    assert deviation >= FLAT_DEVIATION / 2 - 1e-9
+    assert deviation <= pooled_gain(known, family, 0.01, 0.0)[1] + 1e-9, "chance is no difference between learners"
+
+
+@given(st.floats(0.05, 1), st.floats(0.05, 1), st.integers(1, 6))
+def test_the_more_of_its_family_are_known_the_surer_it_is(own: float, others: float, count: int) -> None:
+    distance, deviation = math.inf, math.inf
+    for known in range(1, count + 1):
+        before = distance, deviation
+        mean, deviation = pooled_gain({"a": [own] * known, "b": [others] * 4, "c": [others] * 4}, "a", 0.01, 0.0)
+        distance = abs(mean - own)
+        assert distance <= before[0] + 1e-9
+        assert deviation < before[1]
+
+
+def test_of_a_family_that_nobody_knows_less_is_known() -> None:
+    known = {"a": [0.3, 0.31, 0.29], "b": [0.1, 0.11, 0.09]}
+    assert pooled_gain(known, "c", 0.01, 0.0)[0] == pytest.approx(0.2)
+    assert pooled_gain(known, "c", 0.01, 0.0)[1] > 2 * pooled_gain(known, "a", 0.01, 0.0)[1]
+
+
+def test_what_is_expected_is_what_the_error_fell_by() -> None:
+    halved = {f"a{place}": [1 - error, 1 - error / 2] for place, error in enumerate((0.2, 0.3, 0.4))}
+    relatives = relatives_of({**halved, "a9": [0.5], "b0": [0.5]})
+    for name in ("a9", "b0"):
+        expected = relatives.expected(name, SIZES[1:], 1.0, 0.0)
+        assert expected is not None
+        assert expected[0] == pytest.approx(math.log(2))
+        assert expected[2] == 1, "nobody has made the second step"
+    assert relatives.expected("a0", SIZES[2:], 1.0, 0.0) is None
+
+
+def test_few_tell_nothing_and_neither_do_learners_without_a_family() -> None:
+    scores = {f"a{place}": [0.6, 0.8] for place in range(LEAST - 1)}
+    assert relatives_of({**scores, "b0": [0.6]}).expected("b0", SIZES[1:], 1.0, 0.0) is None
+    more = relatives_of({**scores, "a9": [0.6, 0.8], "b0": [0.6], "a7": [1.0, 1.0]})
+    assert more.expected("b0", SIZES[1:], 1.0, 0.0) is not None, "one without errors counts for nothing"
+    curves = {"x": curve_of([0.5])}
+    alone = Relatives(Groups(curves, {}, {}), curves)
+    assert not [*alone.join("x")]
+    assert alone.expected("x", SIZES[1:], 1.0, 0.0) is None
+
+
+def test_an_outcome_concerns_those_with_fewer_rows_in_all_families() -> None:
+    relatives = relatives_of({"a0": [0.6, 0.8], "a1": [0.6], "b0": [0.6], "b1": [0.6, 0.7]})
+    assert {*relatives.join("a0")} == {"a1", "b0"}
+    assert not [*relatives.join("a1")]
