@@ -21,7 +21,7 @@ LABELS = np.array(["red", "green", "blue"])[Y]
 
 
 def booster(library: str, task: Any = "classification", **settings: Any) -> Any:
-    pytest.importorskip(library)
+    pytest.importorskip(library.partition("-")[0])
     made = FAMILIES[library].make(task, {"learning_rate": 0.5, **settings})
     return made.set_params(**changed_parameters(made, seed=0, threads=1))
 
@@ -88,6 +88,15 @@ def test_a_tenth_is_held_out() -> None:
     assert HELD_OUT == 0.1
     trained = fitted.estimator_.booster_.trees_to_dataframe()
     assert trained[trained["node_depth"] == 1]["count"].max() <= 180
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_without_patience_all_rounds_are_trained_on_all_rows(task: Any) -> None:
+    fitted = booster("lightgbm-all", task, n_estimators=60).fit(X, Y)
+    trees = fitted.estimator_.booster_.trees_to_dataframe()
+    assert fitted.estimator_.booster_.current_iteration() == 60
+    assert trees[trees["node_depth"] == 1]["count"].max() == 200
+    assert fitted.score(X, Y) > 0.9
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

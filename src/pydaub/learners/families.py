@@ -101,12 +101,12 @@ def _scaled_target(classifier: Any, regressor: Any) -> Callable[[Task, Mapping[s
     return make
 
 
-def _booster(package: str, classifier: str, regressor: str, **fixed: Any) -> Any:  # noqa: ANN401  # parameters of any type
+def _booster(package: str, classifier: str, regressor: str, patience: int | None = 30, **fixed: Any) -> Any:  # noqa: ANN401  # parameters of any type
     def make(task: Task, settings: Mapping[str, Any]) -> Estimator:
         module = import_module(package)
         if task == "classification":
-            return EarlyStoppedClassifier(getattr(module, classifier)(**fixed, **settings))
-        return EarlyStoppedRegressor(getattr(module, regressor)(**fixed, **settings))
+            return EarlyStoppedClassifier(getattr(module, classifier)(**fixed, **settings), patience)
+        return EarlyStoppedRegressor(getattr(module, regressor)(**fixed, **settings), patience)
 
     return make
 
@@ -179,6 +179,21 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "reg_lambda": (0.1, 1.0, 10.0),
         },
         package="xgboost",
+    ),
+    # Early stopping by the log-loss may end while the accuracy still rises (benchmarks/README.md).
+    "lightgbm-all": Family(
+        "LightGBM, all rounds",
+        "native",
+        _booster("lightgbm", "LGBMClassifier", "LGBMRegressor", None, subsample_freq=1, verbose=-1),
+        {
+            "n_estimators": (300,),
+            "learning_rate": (0.06, 0.12),
+            "num_leaves": (63, 127, 255),
+            "min_child_samples": (5, 20),
+            "colsample_bytree": (0.7,),
+            "reg_lambda": (0.0, 10.0),
+        },
+        package="lightgbm",
     ),
     "catboost": Family(
         "CatBoost",

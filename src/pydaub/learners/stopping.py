@@ -61,7 +61,7 @@ class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
     estimator
         Booster; its number of rounds is the most that it may have.
     patience
-        Rounds without an improvement after which training ends.
+        Rounds without an improvement after which training ends; None to train all rounds on all rows.
     categorical_features
         Positions of columns whose values are codes of categories. XGBoost takes them for numbers.
     random_state
@@ -71,7 +71,7 @@ class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
     def __init__(
         self,
         estimator: Estimator,
-        patience: int = 30,
+        patience: int | None = 30,
         categorical_features: Sequence[int] | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -88,7 +88,7 @@ class _EarlyStopped(MetaEstimatorMixin, BaseEstimator):
             booster.set_params(**_for_classes(booster.get_params(), classes))
         order = check_random_state(self.random_state).permutation(len(y))
         order = np.concatenate([order[~np.isin(order, kept)], kept])
-        count = min(int(HELD_OUT * len(y)), MOST_HELD_OUT, len(y) - len(kept))
+        count = min(int(HELD_OUT * len(y)), MOST_HELD_OUT, len(y) - len(kept)) if self.patience else 0
         trained, held = np.sort(order[count:]), np.sort(order[:count])
         options = {} if weights is None else {"sample_weight": np.asarray(weights)[trained]}
         if count:

@@ -40,12 +40,12 @@ def relatives_of(scores: dict[str, list[float]]) -> Relatives:
 def test_a_learner_expects_something_between_its_family_and_all_families(
     known: dict[str, list[float]], family: str, chance: float
 ) -> None:
-    mean, deviation = pooled_gain(known, family, 0.01, chance)
+    mean, deviation = pooled_gain(known, family, 4.0, chance)
     overall = fmean(map(fmean, known.values()))
     ends = sorted((overall, fmean(known.get(family, [overall]))))
     assert ends[0] - 1e-9 <= mean <= ends[1] + 1e-9
     assert deviation >= FLAT_DEVIATION / 2 - 1e-9
-    assert deviation <= pooled_gain(known, family, 0.01, 0.0)[1] + 1e-9, "chance is no difference between learners"
+    assert deviation <= pooled_gain(known, family, 4.0, 0.0)[1] + 1e-9, "chance is no difference between learners"
 
 
 @given(st.floats(0.05, 1), st.floats(0.05, 1), st.integers(1, 6))
@@ -53,7 +53,7 @@ def test_the_more_of_its_family_are_known_the_surer_it_is(own: float, others: fl
     distance, deviation = math.inf, math.inf
     for known in range(1, count + 1):
         before = distance, deviation
-        mean, deviation = pooled_gain({"a": [own] * known, "b": [others] * 4, "c": [others] * 4}, "a", 0.01, 0.0)
+        mean, deviation = pooled_gain({"a": [own] * known, "b": [others] * 4, "c": [others] * 4}, "a", 4.0, 0.0)
         distance = abs(mean - own)
         assert distance <= before[0] + 1e-9
         assert deviation < before[1]
@@ -61,26 +61,26 @@ def test_the_more_of_its_family_are_known_the_surer_it_is(own: float, others: fl
 
 def test_of_a_family_that_nobody_knows_less_is_known() -> None:
     known = {"a": [0.3, 0.31, 0.29], "b": [0.1, 0.11, 0.09]}
-    assert pooled_gain(known, "c", 0.01, 0.0)[0] == pytest.approx(0.2)
-    assert pooled_gain(known, "c", 0.01, 0.0)[1] > 2 * pooled_gain(known, "a", 0.01, 0.0)[1]
+    assert pooled_gain(known, "c", 4.0, 0.0)[0] == pytest.approx(0.2)
+    assert pooled_gain(known, "c", 4.0, 0.0)[1] > 2 * pooled_gain(known, "a", 4.0, 0.0)[1]
 
 
 def test_what_is_expected_is_what_the_error_fell_by() -> None:
     halved = {f"a{place}": [1 - error, 1 - error / 2] for place, error in enumerate((0.2, 0.3, 0.4))}
     relatives = relatives_of({**halved, "a9": [0.5], "b0": [0.5]})
-    for name in ("a9", "b0"):
-        expected = relatives.expected(name, SIZES[1:], 1.0, 0.0)
-        assert expected is not None
-        assert expected[0] == pytest.approx(math.log(2))
-        assert expected[2] == 1, "nobody has made the second step"
+    expected = relatives.expected("a9", SIZES[1:], 1.0, 0.0)
+    assert expected is not None
+    assert expected[0] == pytest.approx(math.log(2))
+    assert expected[2] == 1, "nobody has made the second step"
     assert relatives.expected("a0", SIZES[2:], 1.0, 0.0) is None
+    assert relatives.expected("b0", SIZES[1:], 1.0, 0.0) is None, "one family tells another nothing"
 
 
 def test_few_tell_nothing_and_neither_do_learners_without_a_family() -> None:
-    scores = {f"a{place}": [0.6, 0.8] for place in range(LEAST - 1)}
-    assert relatives_of({**scores, "b0": [0.6]}).expected("b0", SIZES[1:], 1.0, 0.0) is None
-    more = relatives_of({**scores, "a9": [0.6, 0.8], "b0": [0.6], "a7": [1.0, 1.0]})
-    assert more.expected("b0", SIZES[1:], 1.0, 0.0) is not None, "one without errors counts for nothing"
+    scores = {f"{family}0": [0.6, 0.8] for family in "abcdef"[:LEAST]}
+    assert relatives_of({**scores, "x0": [0.6]}).expected("x0", SIZES[1:], 1.0, 0.0) is not None
+    perfect = {**scores, "a0": [1.0, 1.0]}
+    assert relatives_of({**perfect, "x0": [0.6]}).expected("x0", SIZES[1:], 1.0, 0.0) is None, "nothing to reduce"
     curves = {"x": curve_of([0.5])}
     alone = Relatives(Groups(curves, {}, {}), curves)
     assert not [*alone.join("x")]

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from pydaub.algorithm.curve import Curve
     from pydaub.algorithm.strategies.groups import Groups
 
-LEAST, MANY = 3, 20  # learners that tell, and tell well, what others may expect
-# Standard deviations of gains within a family and between families, as shares of the mean gain; each counts as much as
-# `ASSUMED` observations.
-WITHIN, BETWEEN, ASSUMED = 0.3, 0.7, 2
-SMALLEST_GAIN: Final = 0.01  # per doubling, of which these are shares at least
+LEAST: Final = 3  # learners of its own family, or families, that tell what a learner may expect
+MANY: Final = 20  # learners that tell it well
+# What is assumed before it is known, and counts as much as `ASSUMED` observations: the standard deviation of gains
+# within a family, as a share of the mean gain (at least `SMALLEST_GAIN` per doubling), and between families, per
+# doubling.
+WITHIN, BETWEEN, ASSUMED, SMALLEST_GAIN = 0.3, 0.1, 2, 0.02
 
 Gain = tuple[float, float, int]  # mean and standard deviation of the log-error reduction over so many steps
 
@@ -84,9 +85,9 @@ class Relatives:
         start = self._size(learner)
         for count in range(len(ahead), 0, -1):
             gains = self._gained(start, ahead[count - 1], top)
-            if sum(map(len, gains.values())) >= LEAST:
+            if max(len(gains), len(gains.get(family, ()))) >= LEAST:
                 doublings = math.log2(ahead[count - 1] / start)
-                return *pooled_gain(gains, family, SMALLEST_GAIN * doublings, chance), count
+                return *pooled_gain(gains, family, doublings, chance), count
         return None
 
     def _gained(self, start: int, end: int, top: float) -> dict[str, list[float]]:
@@ -109,7 +110,7 @@ class Relatives:
 
 
 def pooled_gain(
-    gains: Mapping[str, Sequence[float]], family: str, smallest: float, chance: float
+    gains: Mapping[str, Sequence[float]], family: str, doublings: float, chance: float
 ) -> tuple[float, float]:
     """Return mean and standard deviation of what a learner of a family may gain.
 
@@ -122,19 +123,18 @@ def pooled_gain(
         What learners have gained, by family.
     family
         The learner's own.
-    smallest
-        The mean gain that deviations are shares of at least, before they are known.
+    doublings
+        Over how many doublings of the rows.
     chance
         By how much gains differ by chance.
     """
     means = {name: fmean(some) for name, some in gains.items()}
     overall = fmean(means.values())
-    scale = max(abs(overall), smallest)
     within = sum((gain - means[name]) ** 2 for name, some in gains.items() for gain in some)
-    within += ASSUMED * (WITHIN * scale) ** 2
+    within += ASSUMED * (WITHIN * max(abs(overall), SMALLEST_GAIN * doublings)) ** 2
     within /= ASSUMED + sum(len(some) - 1 for some in gains.values())
     within = max(within - chance**2, (FLAT_DEVIATION / 2) ** 2)
-    between = ASSUMED * (BETWEEN * scale) ** 2 + sum((mean - overall) ** 2 for mean in means.values())
+    between = ASSUMED * (BETWEEN * doublings) ** 2 + sum((mean - overall) ** 2 for mean in means.values())
     between /= ASSUMED + len(means) - 1
     own = len(gains.get(family, ())) * between
     known = own / (own + within)  # how much of the family's deviation is known
