@@ -89,8 +89,7 @@ class Outlook:
         For each size still ahead, the full size last: the number of doublings from the size before it, and the
         expected seconds of training.
     seen
-        Mean and standard deviation of the log-error reduction over the first steps, if it is known from similar
-        learners, and the number of these steps.
+        Mean and standard deviation of the log-error reduction over all steps, if it is known from similar learners.
     """
 
     top: float
@@ -98,7 +97,7 @@ class Outlook:
     last_reduction: float | None
     noise: float
     steps: tuple[tuple[float, float], ...]
-    seen: tuple[float, float, int] | None = None
+    seen: tuple[float, float] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -115,28 +114,23 @@ class Outlook:
     def at_once(self) -> Outlook:
         """Return the outlook of giving the learner all rows next, without the sizes between."""
         step = (sum(doublings for doublings, _ in self.steps), self.steps[-1][1])
-        return replace(self, steps=(step,), seen=(*self._overall(), 1))
+        return replace(self, steps=(step,), seen=self._overall())
 
     def _overall(self) -> tuple[float, float]:
         """Return mean and standard deviation of the log-error reduction over all steps."""
-        doublings = [doublings for doublings, _ in self.steps]
         if self.seen is None:
-            return self.log_reduction(self.error, self.last_reduction, sum(doublings))
-        mean, deviation, count = self.seen
-        if count < len(doublings):
-            error = self.error * math.exp(-min(mean, MOST_REDUCTION))
-            rest = self.log_reduction(error, mean / sum(doublings[:count]), sum(doublings[count:]))
-            mean, deviation = mean + rest[0], math.hypot(deviation, rest[1])
+            return self.log_reduction(self.error, self.last_reduction, sum(doublings for doublings, _ in self.steps))
+        mean, deviation = self.seen
         return min(mean, MOST_REDUCTION), min(deviation, MOST_REDUCTION)
 
     def _reduction(self, error: float, last_reduction: float | None, place: int) -> tuple[float, float]:
         """Return mean and standard deviation of the log-error reduction at a step."""
         doublings = self.steps[place][0]
-        if self.seen is None or place >= self.seen[2]:
+        if self.seen is None:
             return self.log_reduction(error, last_reduction, doublings)
-        mean, deviation, count = self.seen
-        share = doublings / sum(each for each, _ in self.steps[:count])
-        return min(mean * share, MOST_REDUCTION), min(deviation * math.sqrt(share), MOST_REDUCTION)
+        mean, deviation = self._overall()
+        share = doublings / sum(each for each, _ in self.steps)
+        return mean * share, deviation * math.sqrt(share)
 
     def worth(self, rate: float) -> float:
         """Return the score up to which training this learner pays on average, at a price of `rate` per second.
@@ -273,7 +267,7 @@ def expected(  # noqa: PLR0913, PLR0917  # what is known of a learner
     top: float = 1.0,
     valid_rows: int | None = None,
     costs: Sequence[float] | None = None,
-    seen: tuple[float, float, int] | None = None,
+    seen: tuple[float, float] | None = None,
 ) -> Outlook:
     """Return the outlook of a learner with at least one point.
 

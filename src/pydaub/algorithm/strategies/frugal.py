@@ -133,7 +133,7 @@ class Frugal(Steerable):
             raise InputError(f"`scores` must be Scores, got {scores!r}.")
         super().__init__(learners, self._fewer(schedule) if families else schedule)
         self._groups = Groups(self.learners, spaces or {}, families or {})
-        self._relatives = Relatives(self._groups, self._curves)
+        self._relatives = Relatives(self._groups, self._curves, self.schedule.full_size)
         self._members = from_one(members, "members")
         self._costs = Costs(costs, growths or {}, self._curves, self._groups, scores, self.schedule.full_size)
         self._delta = number(delta, "delta")
@@ -522,8 +522,8 @@ class Frugal(Steerable):
             insort(self._firsts, outcome.valid_score)
         self._best = max(self._best, outcome.valid_score)
         self._look(learner)
-        for name in self._relatives.join(learner):
-            if name in self._outlooks:
+        if self._relatives.join(learner):
+            for name in filter(self._groups.of, self._outlooks):
                 self._look(name)
 
     def _look(self, learner: str) -> None:
@@ -537,7 +537,7 @@ class Frugal(Steerable):
         costs = [self._costs.of(learner, size) for size in ahead]
         top = self._ceiling()
         chance = self._noise(self._best) / (top - self._best) if top > self._best else 0.0
-        gain = self._relatives.expected(learner, ahead, top, chance)
+        gain = self._relatives.expected(learner, top, chance)
         outlook = expected(curve, ahead, top, rows, costs, gain)
         self._direct.discard(learner)
         if self._groups.of(learner) and len(ahead) > 1:

@@ -9,26 +9,24 @@ from typing import TYPE_CHECKING, Final
 from pydaub.algorithm.outlook import FLAT_DEVIATION, MOST_REDUCTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydaub.algorithm.curve import Curve
     from pydaub.algorithm.strategies.groups import Groups
 
 LEAST: Final = 3  # learners of its own family, or families, that tell what a learner may expect
-MANY: Final = 20  # learners that tell it well
+MANY: Final = 60  # outcomes that tell it well: from then on, one more changes little
 # What is assumed before it is known, and counts as much as `ASSUMED` observations: the standard deviation of gains
 # within a family, as a share of the mean gain (at least `SMALLEST_GAIN` per doubling), and between families, per
 # doubling.
 WITHIN, BETWEEN, ASSUMED, SMALLEST_GAIN = 0.3, 0.1, 2, 0.02
 
-Gain = tuple[float, float, int]  # mean and standard deviation of the log-error reduction over so many steps
-
 
 class Relatives:
-    """The learners of families and spaces that have an outcome.
+    """The learners of families and spaces that have had more than the first size.
 
     Learners of one family gain alike from more rows, and those of different families less so. So a learner expects what
-    its family has gained, or, where few of its family have got so far, something between that and the mean of all
+    its family has gained, or, where few of its family have had all rows, something between that and the mean of all
     families.
 
     Parameters
@@ -37,76 +35,63 @@ class Relatives:
         The families and spaces.
     curves
         What was measured, by name.
+    full_size
+        The number of all rows.
     """
 
-    def __init__(self, groups: Groups, curves: Mapping[str, Curve]) -> None:
-        self._groups, self._curves = groups, curves
-        self._members: dict[str, list[str]] = {}  # by family or space
-        self._gains: dict[tuple[int, int, float], dict[str, list[float]]] = {}  # cache, until there is a new outcome
+    def __init__(self, groups: Groups, curves: Mapping[str, Curve], full_size: int) -> None:
+        self._groups, self._curves, self._full_size = groups, curves, full_size
+        self._members: dict[str, dict[str, None]] = {}  # by family or space, as ordered sets
+        self._outcomes = 0
+        self._gains: dict[tuple[int, float], dict[str, list[float]]] = {}  # by size and best possible score; a cache
 
-    def join(self, learner: str) -> Iterator[str]:
-        """Take up a learner's new outcome, and yield the learners that may expect something else because of it."""
-        family, size = self._groups.of(learner), self._curves[learner].sizes[-1]
-        if family is None:
-            return
+    def join(self, learner: str) -> bool:
+        """Take up a learner's new outcome, and return whether the others should be looked at again because of it."""
+        family = self._groups.of(learner)
+        if family is None or len(self._curves[learner].sizes) == 1:
+            return False
         self._gains.clear()
-        members = self._members.setdefault(family, [])
-        if learner not in members:
-            members.append(learner)
-        smaller = {
-            each: [*filter(lambda name: self._size(name) < size, names)] for each, names in self._members.items()
-        }
-        others = sum(map(len, self._members.values())) - sum(map(len, smaller.values()))
-        for each, names in smaller.items():
-            count = len(members) - len(names) if each == family else others
-            if count <= MANY or count % MANY == 0:
-                yield from names
+        self._members.setdefault(family, {})[learner] = None
+        self._outcomes += 1
+        return self._outcomes <= MANY or self._outcomes % MANY == 0
 
-    def _size(self, learner: str) -> int:
-        return self._curves[learner].sizes[-1]
+    def expected(self, learner: str, top: float, chance: float) -> tuple[float, float] | None:
+        """Return mean and standard deviation of the log-error reduction that a learner may expect from all rows.
 
-    def expected(self, learner: str, ahead: Sequence[int], top: float, chance: float) -> Gain | None:
-        """Return what a learner may gain by its next steps, as far as enough others have made them.
+        It is None as long as too few others have had all rows. What they gain on the way tells less: on some data sets
+        errors fall faster and faster.
 
         Parameters
         ----------
         learner
             Its name; it has an outcome.
-        ahead
-            The sizes that it has not had, in ascending order.
         top
             Best possible score.
         chance
             By how much logarithms of errors differ by chance.
         """
-        family = self._groups.of(learner)
+        family, start = self._groups.of(learner), self._curves[learner].sizes[-1]
         if family is None:
             return None
-        start = self._size(learner)
-        for count in range(len(ahead), 0, -1):
-            gains = self._gained(start, ahead[count - 1], top)
-            if max(len(gains), len(gains.get(family, ()))) >= LEAST:
-                doublings = math.log2(ahead[count - 1] / start)
-                return *pooled_gain(gains, family, doublings, chance), count
-        return None
+        gains = self._gained(start, top)
+        if max(len(gains), len(gains.get(family, ()))) < LEAST:
+            return None
+        return pooled_gain(gains, family, math.log2(self._full_size / start), chance)
 
-    def _gained(self, start: int, end: int, top: float) -> dict[str, list[float]]:
-        """Return the log-error reductions from one size to another, by family."""
-        key = (start, end, top)
-        if key not in self._gains:
-            found = {family: [*self._reductions(names, *key)] for family, names in self._members.items()}
-            self._gains[key] = {family: gains for family, gains in found.items() if gains}
-        return self._gains[key]
+    def _gained(self, start: int, top: float) -> dict[str, list[float]]:
+        """Return the log-error reductions from a size to all rows, by family."""
+        if (start, top) not in self._gains:
+            found = {family: [*self._reductions(names, start, top)] for family, names in self._members.items()}
+            self._gains[start, top] = {family: gains for family, gains in found.items() if gains}
+        return self._gains[start, top]
 
-    def _reductions(self, names: Sequence[str], start: int, end: int, top: float) -> Iterator[float]:
-        for name in names:
-            curve = self._curves[name]
-            errors = {
-                size: top - point.valid_score for size, point in zip(curve.sizes, curve.measurements, strict=True)
-            }
-            before, after = errors.get(start, 0.0), errors.get(end, 0.0)
-            if before > 0 and after > 0:
-                yield math.log(before / after)
+    def _reductions(self, names: Iterable[str], start: int, top: float) -> Iterator[float]:
+        for curve in (self._curves[name] for name in names):
+            if start in curve.sizes and curve.sizes[-1] == self._full_size:
+                before = top - curve.measurements[curve.sizes.index(start)].valid_score
+                after = top - curve.measurements[-1].valid_score
+                if before > 0 and after > 0:
+                    yield math.log(before / after)
 
 
 def pooled_gain(
