@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pydaub.algorithm.curve import EXPONENTS
-from pydaub.learners.costs import COSTS, cost_of, with_costs
+from pydaub.learners.costs import COSTS, cost_of, growths_of, with_costs
+from pydaub.learners.families import strong
 from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
 
 
@@ -46,3 +47,13 @@ def test_only_declared_costs_are_filled_in() -> None:
     few, many = (with_costs({"costs": "declared"}, {"logistic": None}, 10, classes)["costs"] for classes in (2, 20))
     assert few["logistic"][0] < many["logistic"][0]
     assert few["logistic"][1] == many["logistic"][1]
+
+
+def test_boosting_that_finds_its_rounds_costs_more_with_more_rows_than_boosting_with_all_of_them() -> None:
+    pytest.importorskip("lightgbm")
+    made = {recipe.name: recipe.make() for recipe in strong("classification") if recipe.package in {"", "lightgbm"}}
+    growths = growths_of(made)
+    for name in ("lightgbm-1", "histograms-1"):
+        assert growths["lightgbm-all-1"].usual < growths[name].usual
+        assert growths["lightgbm-all-1"].least < growths[name].least
+    assert "random-forest-1" not in growths, "as usual"

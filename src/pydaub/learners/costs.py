@@ -25,6 +25,7 @@ COSTS: Final = Path(__file__).with_name("costs.json")
 # rows; boosting by histograms costs about the same for few rows as for more, unless it has more rounds then.
 _KERNEL, _NEIGHBOURS, _HISTOGRAMS = Growth(2.0, 2.0, 1.0, 1.2), Growth(per_row=0.7, most_per_row=1.2), Growth(0.5)
 _STOPPED: Final = Growth(0.8, 1.0)
+_ALL_ROUNDS: Final = Growth(0.3, 0.7)  # of large trees, which have fewer leaves where there are fewer rows
 GROWTHS: Final = {
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"), _KERNEL),
     **dict.fromkeys(("Nearest", "KNeighbors", "RadiusNeighbors"), _NEIGHBOURS),
@@ -81,15 +82,17 @@ def growths_of(estimators: Mapping[str, Any]) -> dict[str, Growth]:
     """Return how the costs of learners grow, for those whose kind is known to differ from the usual."""
     kinds = {name: kind_of(estimator)[0] for name, estimator in estimators.items()}
     found = {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
-    return found | {name: _STOPPED for name, estimator in estimators.items() if _stops_early(estimator)}
+    boosting = {name: _growth_of_boosting(estimator) for name, estimator in estimators.items()}
+    return found | {name: growth for name, growth in boosting.items() if growth}
 
 
-def _stops_early(estimator: Any) -> bool:  # noqa: ANN401  # any estimator
-    """Return whether boosting finds its number of rounds itself."""
+def _growth_of_boosting(estimator: Any) -> Growth | None:  # noqa: ANN401  # any estimator
+    """Return how the cost of boosting grows that finds its number of rounds itself, or could and does not."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    return isinstance(last, EarlyStoppedClassifier | EarlyStoppedRegressor) or (
-        kind_of(last)[0] == "HistGradientBoosting" and getattr(last, "early_stopping", None) is True
-    )
+    if isinstance(last, EarlyStoppedClassifier | EarlyStoppedRegressor):
+        return _STOPPED if last.patience else _ALL_ROUNDS
+    early = kind_of(last)[0] == "HistGradientBoosting" and getattr(last, "early_stopping", None) is True
+    return _STOPPED if early else None
 
 
 def cost_of(name: str, estimator: Any) -> Cost:  # noqa: ANN401  # any estimator
