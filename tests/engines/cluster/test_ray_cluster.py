@@ -37,6 +37,7 @@ from pydaub import (
     Journal,
     Measurement,
     Outcome,
+    RefusedAllocation,
     Schedule,
     run,
 )
@@ -308,6 +309,29 @@ def test_evaluations_of_a_killed_worker_are_retried(tmp_path: Path) -> None:
     assert len(evaluated) == len(set(evaluated))
     assert not found.failures
     assert gate.exists(), "something was killed"
+
+
+def test_each_gpu_of_the_cluster_is_used_by_one_learner_at_a_time_and_without_one_the_cpu_is(tmp_path: Path) -> None:
+    ray_here.cluster(1)
+    used = tmp_path / "used"
+    used.mkdir()
+    estimators = {**{f"gpu{place}": faulty.OnGpu(str(used)) for place in range(5)}, "cpu": faulty.Learner()}
+    node = ray_here.add(num_cpus=3, num_gpus=2, memory=8 * ray_here.MEMORY)
+    engine = RayEngine(task(estimators), tmp_path / "run", Limits(None, ray_here.MEMORY))
+    try:
+        for name in ("gpu0", "gpu1", "gpu2"):
+            engine.submit(Allocation(name, FULL))
+        with pytest.raises(RefusedAllocation, match="every GPU is in use"):
+            engine.submit(Allocation("gpu3", FULL), guess=True)
+        engine.submit(Allocation("cpu", FULL))
+        found = dict(collected(engine) for _ in range(4))
+        assert all(isinstance(outcome, Measurement) for outcome in found.values()), found
+        engine.submit(Allocation("gpu3", FULL))
+    finally:
+        ray_here.remove(node)
+    assert isinstance(collected(engine)[1], Measurement)
+    assert isinstance(outcome_of(engine, "gpu4"), Measurement), "no node has a GPU any more"
+    engine.close()
 
 
 LEARNERS = """

@@ -1,9 +1,9 @@
 """What a `Nursery` is on one machine, for the nodes of a Ray cluster: begin an evaluation, wait for one to end, close.
 
-Each evaluation reserves a CPU and its memory; Ray chooses the node, and uses nodes that join. Evaluations that are
-lost with a node or a worker are retried from here a few times: Ray itself would retry forever those that are killed for
-lack of memory. A node that does not see the run's folder copies the rows from this one, once (`node.py`); they are
-never sent with an evaluation.
+Each evaluation reserves a CPU and its memory, and a GPU if its learner uses one; Ray chooses the node, and uses nodes
+that join. Evaluations that are lost with a node or a worker are retried from here a few times: Ray itself would retry
+forever those that are killed for lack of memory. A node that does not see the run's folder copies the rows from this
+one, once (`node.py`); they are never sent with an evaluation.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class Fleet:
         self._reported = 0  # the last number that `slots` returned
         self._copied = False  # whether a node has a copy of the rows
         self._memory: int | None = None  # that each evaluation reserves
+        self.gpus: tuple[str, ...] = ()  # as many as the cluster had at first; Ray chooses which one an evaluation gets
 
     def open(self, memory: int | None) -> None:
         """Wait for a node, and choose the memory of each evaluation: by default, a CPU's share of the smallest node."""
@@ -94,6 +95,7 @@ class Fleet:
                 f"`learner_memory` must fit on a node of the cluster, which has {most / 1e9:,.1f} GB at most, got"
                 f" {self._memory / 1e9:,.1f} GB."
             )
+        self.gpus = tuple(map(str, range(sum(map(self._gpu_room, nodes)))))
 
     def slots(self) -> int:
         """Return how many evaluations there is room for, by the CPUs and the memory of the living nodes."""
@@ -110,6 +112,8 @@ class Fleet:
             found = max(1, sum(self._room(node["Resources"]) for node in nodes))  # without nodes, Ray queues the call
             self._counted = found if self._most is None else min(found, self._most)
             self._counted_at = now
+            if not any(self._gpu_room(node["Resources"]) for node in nodes):
+                self._do_without_gpu()
         return self._counted
 
     def _head_answers(self, now: float) -> bool:
@@ -130,6 +134,16 @@ class Fleet:
     def _room(self, resources: Mapping[str, float]) -> int:
         by_memory = int(resources.get("memory", 0) // self._memory) if self._memory else sys.maxsize
         return min(int(resources.get("CPU", 0)), by_memory)
+
+    def _gpu_room(self, resources: Mapping[str, float]) -> int:
+        return min(int(resources.get("GPU", 0)), self._room(resources))
+
+    def _do_without_gpu(self) -> None:
+        """Send evaluations that wait for a GPU to a CPU: the last node with one was lost."""
+        for ref in [ref for ref, sent in self._running.items() if sent.arguments["gpu"]]:
+            sent = self._running.pop(ref)
+            self._ray.cancel(ref)
+            self._send(replace(sent, arguments={**sent.arguments, "gpu": ""}))
 
     def _nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
@@ -153,6 +167,7 @@ class Fleet:
         task = self._remote.options(
             name=f"{allocation.learner} {allocation.size:,}",
             num_cpus=1,
+            num_gpus=1 if sent.arguments["gpu"] else 0,
             memory=sent.limits.memory,
             max_retries=0,  # with any other number, Ray retries forever what it kills for lack of memory
             scheduling_strategy="SPREAD",

@@ -203,11 +203,21 @@ class Station:
         allocation = Allocation(arguments["learner"], arguments["size"])
         if self.away:
             bench.unpack(files)
-        key = self.nursery.begin({**arguments, "folder": str(self.folder)}, limits, reusable=reusable)
+        arguments = {**arguments, "folder": str(self.folder)}
+        if arguments.get("gpu"):
+            arguments["gpu"] = gpu()
+        key = self.nursery.begin(arguments, limits, reusable=reusable)
         ended = None
         while ended is None or ended.key != key:
             ended = self.nursery.wait(LOOK_SECONDS)
         return {"ended": asdict(ended), "files": bench.take_out(allocation) if self.away else {}, "away": self.away}
+
+
+def gpu() -> str:
+    """Return the GPU that Ray has assigned to the evaluation of this worker, as CUDA numbers it."""
+    import ray  # noqa: PLC0415  # an optional dependency, which takes a second to import
+
+    return ",".join(ray.get_runtime_context().get_accelerator_ids()["GPU"])
 
 
 _station: Station | None = None

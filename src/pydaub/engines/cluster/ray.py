@@ -177,4 +177,4 @@ class RayEngine(IsolatedEngine):
         except BaseException:
             fleet.close()
             raise
-        super().__init__(task, folder, limits, fleet, fleet.slots)
+        super().__init__(task, folder, limits, fleet, fleet.slots, gpus=fleet.gpus)
