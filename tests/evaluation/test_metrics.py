@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -311,21 +312,26 @@ def test_where_the_influence_of_a_row_is_not_known_there_are_no_parts(scoring: s
     assert score_parts(predictions, X, y, scoring, theirs.get_scorer(scoring)(predictions, X, y)) == ()
 
 
-@pytest.mark.parametrize("classes", [2, 3, 12])
+SCORERS_OF_TWO = ["roc_auc", "f1", "precision", "recall", "jaccard", "average_precision"]
+MEANS = [f"{name}_{mean}" for name in ("f1", "precision", "recall") for mean in ("macro", "micro", "weighted")]
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (1, 2), (-1, 1), (0, 2), range(3), range(12)])
 @pytest.mark.parametrize(
-    "scoring", ["accuracy", "neg_log_loss", "roc_auc", "roc_auc_ovr", "f1_macro", "precision_macro", "recall_macro"]
+    "scoring", ["accuracy", "neg_log_loss", "balanced_accuracy", "roc_auc_ovr", *SCORERS_OF_TWO, *MEANS]
 )
-def test_quick_scorers_score_as_those_of_scikit_learn(scoring: str, classes: int) -> None:
-    rng = np.random.default_rng(classes)
-    quick = quick_scorer(scoring, classes)
+def test_quick_scorers_score_as_those_of_scikit_learn(scoring: str, classes: Sequence[int]) -> None:
+    count, labels = len(classes), np.asarray(classes)
+    rng = np.random.default_rng(count)
+    quick = quick_scorer(scoring, labels)
     if quick is None:
-        assert (scoring, classes > 2) == ("roc_auc", True)
+        assert scoring in SCORERS_OF_TWO
+        assert count > 2 or 1 not in classes
         return
     for _ in range(5):
-        truth = np.arange(200) % classes
-        probabilities = np.round(rng.random((200, classes)), 2) + (rng.random((200, 1)) < 0.5) * np.eye(classes)[truth]
+        truth = np.arange(200) % count
+        probabilities = np.round(rng.random((200, count)), 2) + (rng.random((200, 1)) < 0.5) * np.eye(count)[truth]
         probabilities[::7, 0] = 0.0
         probabilities[:, -1] += 0.01  # no row without any
-        fixed = FixedClassifier(probabilities, np.arange(classes))
-        expected = theirs.get_scorer(scoring)(fixed, np.arange(200), truth)
+        expected = theirs.get_scorer(scoring)(FixedClassifier(probabilities, labels), np.arange(200), labels[truth])
         assert quick(truth, probabilities) == pytest.approx(expected, rel=1e-9)

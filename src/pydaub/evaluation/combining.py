@@ -99,7 +99,7 @@ def _classes(data: Prepared) -> Array | None:
 def scorer_of(scoring: Any, truth: Array, classes: Array | None) -> Callable[[Array, Array], float]:
     """Return a function that scores predictions (of classes: probabilities) on some rows, given by their numbers."""
     name = scoring or ("r2" if classes is None else "accuracy")
-    if classes is not None and (quick := quick_scorer(name, len(classes))):
+    if classes is not None and (quick := quick_scorer(name, classes)):
         codes = np.searchsorted(classes, truth)
 
         def quickly(predicted: Array, rows: Array) -> float:

@@ -27,7 +27,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 PARTS: Final = 100  # blocks of rows on which the score is also kept
 MOST_RANKED: Final = 5_000_000  # probabilities, which are sorted for the auc, in about half a second
 DIGITS: Final = 6  # of the score on a block
-CLASS_RATIOS: Final = ("f1", "precision", "recall", "jaccard")  # of hits to other rows of a class
+RATIOS: Final = ("f1", "precision", "recall")
+CLASS_RATIOS: Final = (*RATIOS, "jaccard")  # of hits to other rows of a class
 
 # These classifiers predict the class with the highest probability, so that predictions follow from the probabilities at
 # no cost. WEKA's do so too; they have an attribute that says so.
@@ -109,21 +110,48 @@ def regression_metrics(fitted: Any, X: Any, y: Array) -> dict[str, float]:
     }
 
 
-def quick_scorer(scoring: str, classes: int) -> Callable[[Array, Array], float] | None:
+def quick_scorer(scoring: str, classes: Array) -> Callable[[Array, Array], float] | None:
     """Return a function of the codes of true classes and of probabilities; None if there is none for this scorer.
 
     It scores as scikit-learn's scorer does, several times as fast, because it checks nothing.
     """
-    if scoring == "accuracy":
-        return lambda truth, probabilities: float(np.mean(np.argmax(probabilities, axis=1) == truth))
+    of_labels = _quick_scorer_of_labels(scoring, classes)
+    if of_labels is not None:
+        return lambda truth, probabilities: of_labels(truth, np.argmax(probabilities, axis=1))
+    positive = _positive(classes)
     if scoring == "neg_log_loss":
         return lambda truth, probabilities: -_log_loss(truth, probabilities)
-    if scoring == "roc_auc_ovr" or (scoring == "roc_auc" and classes == 2):  # noqa: PLR2004  # two classes share one curve
+    if scoring == "roc_auc_ovr" or (scoring == "roc_auc" and len(classes) == 2):  # noqa: PLR2004  # two classes share one curve
         return lambda truth, probabilities: _auc(truth, _normalised(probabilities))
-    name, _, average = scoring.partition("_")
-    if average == "macro" and name in {"f1", "precision", "recall"}:
-        return lambda truth, probabilities: _by_class(truth, np.argmax(probabilities, axis=1), classes)[name]
+    if scoring == "average_precision" and positive is not None:
+        return lambda truth, shares: _average_precision(truth == positive, _normalised(shares)[:, positive])
     return None
+
+
+def _quick_scorer_of_labels(scoring: str, classes: Array) -> Callable[[Array, Array], float] | None:
+    """Return a function of the codes of true and of predicted classes."""
+    name, _, average = scoring.partition("_")
+    if scoring == "accuracy" or (name in RATIOS and average == "micro"):
+        return lambda truth, predicted: float(np.mean(truth == predicted))
+    if name in RATIOS and average == "macro":
+        return lambda truth, predicted: float(_ratios(truth, predicted, len(classes))[0][name].mean())
+    if scoring == "balanced_accuracy" or (name in RATIOS and average == "weighted"):
+
+        def weighted(truth: Array, predicted: Array) -> float:
+            ratios, actual = _ratios(truth, predicted, len(classes))
+            balanced = scoring == "balanced_accuracy"  # the mean recall of the classes that occur
+            return float(np.average(ratios["recall" if balanced else name], weights=actual > 0 if balanced else actual))
+
+        return weighted
+    positive = _positive(classes)
+    if scoring in CLASS_RATIOS and positive is not None:
+        return lambda truth, predicted: float(np.mean(_hits_by_row(scoring, predicted == positive, truth == positive)))
+    return None
+
+
+def _positive(classes: Array) -> int | None:
+    """Return the code of the class that scikit-learn takes as the positive one: of two, the one with the label 1."""
+    return classes.tolist().index(1) if len(classes) == 2 and 1 in classes.tolist() else None  # noqa: PLR2004  # see above
 
 
 def _normalised(probabilities: Array) -> Array:
@@ -238,18 +266,25 @@ def _codes(labels: Any, classes: Array) -> Array:
 
 
 def _by_class(truth: Array, predicted: Array, count: int) -> dict[str, float]:
+    ratios, _ = _ratios(truth, predicted, count)
+    return {
+        "accuracy": float(np.mean(truth == predicted)),
+        **{name: float(each.mean()) for name, each in ratios.items()},
+    }
+
+
+def _ratios(truth: Array, predicted: Array, count: int) -> tuple[dict[str, Array], Array]:
+    """Return precision, recall and f1 of each class that occurs or is predicted, and how often each occurs."""
     confusion = np.bincount(truth * count + predicted, minlength=count * count).reshape(count, count)
     right, actual, claimed = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
-    seen = (actual + claimed) > 0  # skip classes that neither occur nor are predicted
-    precision = right[seen] / np.maximum(claimed[seen], 1)
-    recall = right[seen] / np.maximum(actual[seen], 1)
-    f1 = 2 * right[seen] / (actual + claimed)[seen]
-    return {
-        "accuracy": float(right.sum() / len(truth)),
-        "precision": float(precision.mean()),
-        "recall": float(recall.mean()),
-        "f1": float(f1.mean()),
+    seen = (actual + claimed) > 0
+    right, actual, claimed = right[seen], actual[seen], claimed[seen]
+    ratios = {
+        "precision": right / np.maximum(claimed, 1),
+        "recall": right / np.maximum(actual, 1),
+        "f1": 2 * right / (actual + claimed),
     }
+    return ratios, actual
 
 
 def _log_loss(truth: Array, probabilities: Array) -> float:
@@ -271,3 +306,11 @@ def _area(positive: Array, scores: Array) -> float:
     if not pairs:
         return float("nan")
     return float((rankdata(scores)[positive].sum() - count * (count + 1) / 2) / pairs)
+
+
+def _average_precision(positive: Array, scores: Array) -> float:
+    """Return the mean precision over the positive rows, where rows with equal scores come together."""
+    order = np.argsort(scores)[::-1]
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)  # of each score
+    hits = np.cumsum(positive[order])[last]
+    return float(np.sum(np.diff(hits, prepend=0) * hits / (last + 1)) / max(hits[-1], 1))
