@@ -452,7 +452,7 @@ def test_a_folder_that_changes_is_never_taken_for_what_it_was(
 
 
 def test_a_file_that_is_added_while_a_folder_is_prepared_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     small_blocks(monkeypatch)
     source, out = tmp_path / "parts", tmp_path / "out"
@@ -471,7 +471,9 @@ def test_a_file_that_is_added_while_a_folder_is_prepared_is_noticed(
     assert data.full_size + data.valid_size == 1800
     assert interrupted(source, tmp_path / "other", 9)
     parts(source, 3)
+    caplog.clear()
     data = prepared(source, tmp_path / "other")
+    assert caplog.messages == ["other was begun with another source. It starts again."]
     assert data.full_size + data.valid_size == 2400, "what was begun with fewer files is not continued"
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import shutil
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ LEAST_MEMORY: Final = 64 << 20  # bytes to work with
 BLOCK_SHARE: Final = 1 / 32  # of the memory: several copies of a block exist while it is processed
 SAME_MEMORY: Final = 0.1  # relative difference up to which a run is resumed with its first memory limit
 LOCK, SURVEY = "lock", "survey.json"
+LOGGER: Final = logging.getLogger("pydaub")
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,8 @@ def _begin(work: Path, wanted: Wanted, origin: Origin, memory: int) -> int:
         asked = json.loads(path.read_text())
         if asked["question"] == question and abs(asked["memory"] - memory) <= SAME_MEMORY * memory:
             return int(asked["memory"])
+        others = [name for name, value in question.items() if asked["question"].get(name) != value] or ["memory"]
+        LOGGER.warning("%s was begun with another %s. It starts again.", work.stem, " and another ".join(others))
     for entry in work.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)
