@@ -1,4 +1,4 @@
-"""DAUB with every bound on the largest table of each data set: how often it is valid, what it costs and loses.
+"""DAUB with every bound on all measured tables: how often it is valid, what it costs and loses.
 
     python experiments/bounds.py [--measured FOLDER]
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from assumptions import BEST
 from command import shown
-from replays import BOOTSTRAP, Curves, Replay, largest, markdown, percent, thousands
+from replays import BOOTSTRAP, Curves, Replay, grouped, largest, markdown, percent, thousands
 
 from pydaub import Daub, Schedule, Scores, TableEngine, run
 from pydaub.algorithm.strategies.bounded import NAMES, make_bound
@@ -32,17 +32,18 @@ def replayed(one: Curves, name: str, *, cap: bool) -> Replay:
 
 
 def bounds(tables: Iterable[Curves]) -> str:
-    """Return a line for each bound, over the largest table of each data set."""
-    tables = largest(tables)
+    """Return a line for each bound, in which each data set and portfolio counts once, however many seeds it has."""
+    groups = list(grouped(tables).values())
     rows = []
     for name, cap in KINDS:
-        replays = [replayed(one, name, cap=cap) for one in tables]
-        shares = [_valid(one, name, cap=cap) for one in tables]
+        replays = [[replayed(one, name, cap=cap) for one in seeds] for seeds in groups]
+        shares = [[_valid(one, name, cap=cap) for one in seeds] for seeds in groups]
         rows.append([
-            f"`{name}`", "yes" if cap else "no", f"{100 * fmean(all_ for all_, _ in shares):.0f} %",
-            f"{100 * fmean(best for _, best in shares):.0f} %",
-            f"{geometric_mean([each.speed_up for each in replays]):.2f}x",
-            percent(fmean(each.loss for each in replays), 2), percent(max(each.loss for each in replays), 1),
+            f"`{name}`", "yes" if cap else "no",
+            *(f"{100 * fmean(fmean(pair[place] for pair in seeds) for seeds in shares):.0f} %" for place in (0, 1)),
+            f"{geometric_mean([geometric_mean([each.speed_up for each in seeds]) for seeds in replays]):.2f}x",
+            percent(fmean(fmean(each.loss for each in seeds) for seeds in replays), 2),
+            percent(max(each.loss for seeds in replays for each in seeds), 1),
         ])  # fmt: skip
     header = ("Bound", "f^T", "Valid", "of the best eight", "Speed-up", "Mean loss", "Worst loss")
     return markdown(header, rows, left=2)
