@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BEST: Final = 8  # best learners at N, counted separately; the paper's DAUB gives most rows to eight
 HEADER: Final = (
     "Data set", "Portfolio", "Curves", "Monotone", "within noise", "Diminishing returns", "within noise",
-    "both, best eight", "Bounds valid", "within noise", "without f^T", "within noise",
+    "both, within noise", "both, best eight", "Bounds valid", "within noise", "without f^T", "within noise",
 )  # fmt: skip
 
 
@@ -52,7 +52,8 @@ class Count:
     def __init__(self) -> None:
         self.curves = 0
         self.held = [0, 0, 0, 0]  # monotone, within noise, diminishing, within noise
-        self.best = [0, 0]  # both within noise, and the number judged
+        self.both = 0  # within noise
+        self.best = [0, 0]  # the same of the best ones, and the number judged
         self.bounds = 0
         self.valid = [0, 0, 0, 0]  # with f^T, within noise, without, within noise
 
@@ -67,8 +68,10 @@ class Count:
             self.curves += 1
             held = [judged(curve, allowed) for judged in (monotone, diminishing) for allowed in (0.0, tolerance)]
             self.held = [count + holds for count, holds in zip(self.held, held, strict=True)]
+            both = held[1] and held[3]
+            self.both += both
             if learner in best:
-                self.best = [self.best[0] + (held[1] and held[3]), self.best[1] + 1]
+                self.best = [self.best[0] + both, self.best[1] + 1]
             if learner in one.scores:
                 self._bound(curve, one.full_size, tolerance)
 
@@ -84,6 +87,7 @@ class Count:
     def join(self, other: Count) -> None:
         """Add the counts of another object."""
         self.curves += other.curves
+        self.both += other.both
         self.bounds += other.bounds
         for mine, others in ((self.held, other.held), (self.best, other.best), (self.valid, other.valid)):
             mine[:] = [a + b for a, b in zip(mine, others, strict=True)]
@@ -91,7 +95,8 @@ class Count:
     def shares(self) -> tuple[str, ...]:
         """Return the counts as percentages."""
         held = [_share(count, self.curves) for count in self.held]
-        return (str(self.curves), *held, _share(*self.best), *(_share(count, self.bounds) for count in self.valid))
+        both = (_share(self.both, self.curves), _share(*self.best))
+        return (str(self.curves), *held, *both, *(_share(count, self.bounds) for count in self.valid))
 
 
 def monotone(curve: Curve, allowed: float) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from command import TABLE_1
 from curves import Wanted, measure
-from datasets import present
+from datasets import present, source
 from replays import MEASURED, Curves, all_curves
 from results import PAGE, write
 
@@ -36,6 +37,9 @@ SEEDS: Final = 5
 SMALL: Final = 4_000  # rows of HIGGS and PARITY
 SMALLER: Final = 2_500  # rows of the others, and with WEKA, which is slower
 SMALL_BUDGET: Final = "13m"
+DIVIDED: Final = ("electricity", "susy", "adult", "higgs")  # data sets of `dividing.py` and `enough.py`
+PROTOCOLS: Final = ("electricity",)  # of `protocols.py`
+DIVIDING: Final = "build/dividing"  # their runs
 
 
 def small(data: list[str], *, weka: bool) -> Iterator[Wanted]:
@@ -158,8 +162,26 @@ def repeat(arguments: argparse.Namespace) -> None:
             print(f"{place} of {len(plan)}: {error}", flush=True)
             continue
         print(f"{place} of {len(plan)}: {path.stem} in {time.monotonic() - begun:.0f} s", flush=True)
+    if out is None and (until is None or time.monotonic() < until):
+        train_for_other_tables(there)
     write(measured, page, partial=out is not None)
     print(page)
+
+
+def train_for_other_tables(data: Iterable[str], measured: Path = MEASURED) -> None:
+    """Measure the page's other tables if they are missing: divisions of the rows, cross-validation and F1."""
+    files = {name: source(name)[0] for name in DIVIDED if name in data}
+    usual = [str(Path(DIVIDING) / Path(file).stem / "usual") for file in files.values()]
+    wanted = {
+        "dividing": [*files.values(), "--folder", DIVIDING],
+        "enough": usual,
+        "protocols": [files[name] for name in PROTOCOLS if name in files],
+    }
+    for name, arguments in wanted.items():
+        if files and not (measured / f"{name}.json").exists():
+            print(f"{name}.py", flush=True)
+            script = Path(__file__).with_name(f"{name}.py")
+            subprocess.run([sys.executable, script, *arguments, "--measured", measured], check=False)  # noqa: S603  # our own
 
 
 def _weka() -> bool:

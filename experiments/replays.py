@@ -215,8 +215,8 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int 
 
 
 def thousands(rows: float) -> str:
-    """Format a number of rows as in the paper: 1,578k."""
-    return f"{rows / 1000:,.0f}k"
+    """Format a number of rows as in the paper, which rounds 1,578,500 down: 1,578k."""
+    return f"{rows // 1000:,.0f}k"
 
 
 def percent(share: float, digits: int = 1) -> str:

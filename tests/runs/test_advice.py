@@ -80,6 +80,25 @@ def test_a_run_with_one_finalist_has_the_noise_of_its_score() -> None:
     assert advice.detectable == pytest.approx(SURENESS * np.sqrt(score * (1 - score) / ROWS))
 
 
+def test_what_rows_cost_that_are_taken_from_training() -> None:
+    """The score with fewer training rows lies between those that were measured."""
+    account = run_of(drawn(0.8, 0.2))
+    advice = advise(account, 0.0115)
+    assert ROWS < advice.needed < ROWS + 3000
+    assert advice.prospect is not None
+    assert advice.prospect.rows == FULL + ROWS - advice.needed
+    measured = {step.allocation.size: step.outcome.valid_score for step in account.result.steps}  # type: ignore[union-attr]
+    assert measured[1000] < advice.prospect.score < measured[2000] < advice.score
+    assert advice.prospect.low < advice.prospect.score < advice.prospect.high
+    assert f"leave {advice.prospect.rows:,} rows for training" in advice.sentences[2]
+    assert "with 4,000: better have more rows than take them from training." in advice.sentences[2]
+
+
+def test_fewer_than_a_thousand_rows_can_be_enough() -> None:
+    small = Scores("accuracy", 900)
+    assert advise(run_of(drawn(0.8, 0.2), small), 0.4).needed == 900
+
+
 def test_more_rows_than_there_are() -> None:
     advice = advise(run_of(drawn(0.8, 0.2)), 0.001)
     assert advice.prospect is None
@@ -97,7 +116,10 @@ def test_more_rows_than_there_are() -> None:
             None,
             "`delta` must be given for neg_mean",
         ),
-        (ACCURACY, BLOCKS, 0.0, "`delta` must be greater than 0, got 0.0"),
+        (ACCURACY, BLOCKS, 0.0, "`delta` must be greater than 0 and less than 1, got 0.0"),
+        (ACCURACY, BLOCKS, 5.0, "less than 1, got 5.0"),
+        (ACCURACY, BLOCKS, float("nan"), "less than 1, got nan"),
+        (Scores("r2", 900, proportion=False), BLOCKS, float("inf"), "less than inf, got inf"),
         (ACCURACY, 3, 0.01, "3 are too few"),
     ],
 )

@@ -266,7 +266,7 @@ def is_near_optimal(problem: Problem, schedule: Schedule, s: int = 1) -> bool:
 def noisy_suspension(f: Accuracy, sizes: tuple[int, int], problem: Problem, radius: float) -> bool:
     """Return whether a suboptimal learner surely gets no more rows after the second of two consecutive sizes.
 
-    This is the condition of Theorem 2 for noisy scores, in docs/theory.md. Every score is within `radius` of f. Then it
+    This is the condition of item 3 of the theorem in docs/theory.md. Every score is within `radius` of f. Then it
     is enough that a row gains at most half of Delta / N from the first size to the second, and that the noise moves the
     bound by less than Delta / 2.
     """

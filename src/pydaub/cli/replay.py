@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from enum import StrEnum
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,12 +15,23 @@ import typer
 from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, check_one_way, parsed_sizes
 from pydaub.algorithm.strategies import STRATEGIES, make_strategy
 from pydaub.cli.app import app, complain
-from pydaub.cli.options import FirstSize, Json, Ratio, Sizes, Strategy, StrategyName, check_jobs, grouped, output
+from pydaub.cli.options import (
+    FirstSize,
+    Json,
+    Ratio,
+    Sizes,
+    Strategy,
+    StrategyName,
+    check_jobs,
+    figure,
+    grouped,
+    output,
+)
 from pydaub.cli.output import as_json as result_as_json
 from pydaub.engines import Table, TableEngine
 from pydaub.engines.recorded import read_tables
 from pydaub.errors import AllLearnersFailed, InputError
-from pydaub.records import Measurement
+from pydaub.records import Measurement, Scores, from_one
 from pydaub.runs.journal import Journal
 from pydaub.runs.loop import Loop
 from pydaub.views.summary import counted
@@ -54,6 +66,9 @@ def replay(
     ratio: Ratio = None,
     sizes: Sizes = None,
     full_size: Annotated[int | None, typer.Option(help="All rows.  [default: the table's largest size]")] = None,
+    validation_rows: Annotated[
+        int | None, figure(int, words="Rows that each score, an accuracy, was measured on, if the table does not say.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Number of virtual workers.")] = 1,
     journal: Annotated[Path | None, output("Record the run in this file, or continue the run that is in it.")] = None,
     as_json: Json = False,
@@ -68,9 +83,8 @@ def replay(
     def chosen_for(curves: Table) -> StrategyType:
         schedule = _schedule(curves, first_size, ratio, sizes, full_size)
         about, given = curves.about, _with_costs(_suited(parameters, str(strategy), curves), curves)
-        return make_strategy(
-            str(strategy), curves.learners, schedule, given, about.scores, families=about.families or None
-        )
+        scores = _scores(about.scores, validation_rows)
+        return make_strategy(str(strategy), curves.learners, schedule, given, scores, families=about.families or None)
 
     if len(tables) > 1:
         if journal:
@@ -95,6 +109,16 @@ def replay(
         typer.echo(json.dumps(result_as_json(chosen, account.result)))
     else:
         print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves)
+
+
+def _scores(known: Scores | None, rows: int | None) -> Scores | None:
+    """Return what the scores of a table are, with the number of validation rows that the user states."""
+    if rows is None:
+        return known
+    if known is not None and known.rows is not None:
+        raise InputError(f"`--validation-rows` must be left out: the table has its own, {known.rows:,}.")
+    rows = from_one(rows, "--validation-rows")
+    return Scores("accuracy", rows) if known is None else replace(known, rows=rows)
 
 
 def _suited(parameters: dict[str, Any], strategy: str, curves: Table) -> dict[str, Any]:

@@ -16,9 +16,12 @@ from pydaub.runs.paired import standard_error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pydaub.records import Scores
     from pydaub.runs.account import Account
+    from pydaub.runs.result import Step
 
 SURENESS: Final = 1.96 + 0.84  # standard errors: a true difference is found at the 5 % level in 8 of 10 cases
+NINE_OF_TEN: Final = 1.645  # standard errors around a score
 LEAST: Final = 1_000  # validation rows; fewer would make the score of the selected learner itself too uncertain
 
 
@@ -28,8 +31,8 @@ class Advice:
 
     Parameters
     ----------
-    selected
-        The learner that the run selected.
+    selected, score
+        The learner that the run selected, and its score.
     compared
         How many others with all training rows are too close to be told from it, at least 1: the closest; 0 if there is
         no other, and the noise was estimated from its score.
@@ -40,13 +43,14 @@ class Advice:
     detectable
         The smallest difference from these that its validation rows tell from chance in 8 of 10 cases.
     needed
-        Validation rows that do so for delta, at least 1,000.
+        Validation rows that do so for delta, at least 1,000 if there are as many.
     prospect
-        What the selected learner would probably reach with the other rows in training; None if there are none, or if
-        that is unknown.
+        What the selected learner would probably reach with the other rows in training, which may be fewer than in the
+        run; None if that is unknown.
     """
 
     selected: str
+    score: float
     compared: int
     delta: float
     train_rows: int
@@ -82,9 +86,14 @@ class Advice:
         if self.prospect is None:
             return [seen, f"{enough}."]
         found = self.prospect
-        scores = f"{score_text(found.score)} ({score_text(found.low)} to {score_text(found.high)})"
-        more = self.valid_rows - self.needed
-        return [seen, f"{enough}.", f"With the other {more:,} in training, it would probably reach {scores}."]
+        reach = f"would probably reach {score_text(found.score)} ({score_text(found.low)} to {score_text(found.high)})"
+        if found.rows >= self.train_rows:
+            return [seen, f"{enough}.", f"With the other {self.valid_rows - self.needed:,} in training, it {reach}."]
+        cost = (
+            f"That would leave {found.rows:,} rows for training, with which {self.selected} {reach}, instead of"
+            f" {score_text(self.score)} with {self.train_rows:,}: better have more rows than take them from training."
+        )
+        return [seen, f"{enough}.", cost]
 
 
 def advise(account: Account, delta: float | None = None) -> Advice:
@@ -127,13 +136,31 @@ def advise(account: Account, delta: float | None = None) -> Advice:
         if scores.top != 1.0:
             raise InputError(f"`delta` must be given for {scores.name}, as a difference of scores.")
         delta = float(account.strategy.settings.get("delta", PARAMETERS["delta"].default))
-    if not delta > 0:
-        raise InputError(f"`delta` must be greater than 0, got {delta}.")
-    needed = max(math.ceil(scores.rows * (SURENESS * error / delta) ** 2), LEAST)
+    most = 1.0 if scores.proportion else math.inf
+    if not 0 < delta < most:
+        raise InputError(f"`delta` must be greater than 0 and less than {most:g}, got {delta}.")
+    needed = max(math.ceil(scores.rows * (SURENESS * error / delta) ** 2), min(LEAST, scores.rows))
     rows = account.full_size + scores.rows - needed
     times = rows / account.full_size
-    later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores.top) if times > 1 else None
-    return Advice(leader, len(close), delta, account.full_size, scores.rows, SURENESS * error, needed, later)
+    if times >= 1:
+        later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores.top)
+    else:
+        later = _with_fewer(found[leader], rows, scores)
+    told = SURENESS * error
+    return Advice(leader, own.valid_score, len(close), delta, account.full_size, scores.rows, told, needed, later)
+
+
+def _with_fewer(curve: Sequence[Step], rows: int, scores: Scores) -> Prospect | None:
+    """Return what a learner has probably reached with fewer rows: by the measured sizes below and above."""
+    known = [(step.allocation.size, step.outcome) for step in curve if isinstance(step.outcome, Measurement)]
+    below = [(size, outcome) for size, outcome in known if size <= rows]
+    if not below:
+        return None
+    (size, first), (next_size, second) = below[-1], next(each for each in known if each[0] > rows)
+    share = math.log(rows / size) / math.log(next_size / size)
+    score = (1 - share) * first.valid_score + share * second.valid_score
+    noise = NINE_OF_TEN * (scores.standard_error(size, first) or 0.0)
+    return Prospect(rows, score, score - noise, score + noise)
 
 
 def _error(first: Sequence[float], second: Sequence[float]) -> float:

@@ -71,7 +71,10 @@ def make_bound(
         if scores.name not in SHARES or not scores.proportion or scores.cross_validated:
             raise InputError(f"`bound` {bound} must go with accuracy on validation rows, got {scores.name}.")
         if scores.rows is None:
-            raise InputError(f"`bound` {bound} must know the number of validation rows, which these scores do not say.")
+            raise InputError(
+                f"`bound` {bound} must know the number of validation rows, which these scores do not say. Give it to"
+                " `replay` with --validation-rows."
+            )
         named = ConfidenceBound(scores.rows, looks, bound, train_cap=train_bound)
     else:
         raise InputError(f"`bound` must be one of {', '.join(NAMES)}, or a callable, got {bound!r}.")
