@@ -129,10 +129,22 @@ def _circumstances(tables: Sequence[Curves]) -> str:
     )
     packages = ", ".join(f"{package} {' and '.join(sorted(found))}" for package, found in versions.items())
     return (
-        f"Machine: {_every(tables, 'machine')}; {_every(tables, 'jobs')} trainings at a time. Limits for one training:"
+        f"Machine: {_machines(tables)}; {_every(tables, 'jobs')} trainings at a time. Limits for one training:"
         f" {ended}, and {_every(tables, 'memory_gb')} GB. Seeds: {_every(tables, 'seed')}. Commit:"
         f" {_every(tables, 'commit')}. Measured on {_every(tables, 'date')}. Versions: {packages}."
     )
+
+
+def _machines(tables: Sequence[Curves]) -> str:
+    """Return the machines and, if there are several, which tables were measured on each."""
+    found: dict[str, dict[str, None]] = {}
+    for one in tables:
+        found.setdefault(one.about["machine"], {})[f"{one.about['title']} {one.about['portfolio']}"] = None
+    if len(found) == 1:
+        return next(iter(found))
+    fewest = sorted(found, key=lambda machine: len(found[machine]))
+    parts = [f"{machine} for {', '.join(found[machine])}" for machine in fewest[:-1]]
+    return ", ".join([*parts, f"{fewest[-1]} for all others"])
 
 
 def clocks(tables: Sequence[Curves]) -> str:

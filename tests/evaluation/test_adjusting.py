@@ -82,6 +82,42 @@ def test_where_there_is_nothing_to_gain_the_reported_score_says_so() -> None:
     assert abs(found["score"] - 0.5) < 0.03
 
 
+def test_the_weights_of_an_ensemble_are_chosen_by_other_rows_too() -> None:
+    """Twenty members that know nothing: with weights that the same rows have chosen, they would look better."""
+    data = rows_of(told=False)
+    generator = np.random.default_rng(1)
+    guesses = generator.random((20, 3 * ROWS))
+    members = {f"{place}": Guessing(guess) for place, guess in enumerate(guesses)}
+    weights = dict.fromkeys(members, 0.05)
+    found = adjust(members, data, weights=weights, scoring="accuracy")
+    assert abs(found["plain"] - 0.5) < 0.03
+    assert abs(found["score"] - 0.5) < 0.03
+
+
+class Guessing(Shown):
+    """Predicts what is given for the row whose number is in the first column."""
+
+    def __init__(self, guesses: np.ndarray) -> None:
+        super().__init__()
+        self.guesses = guesses
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        guessed = self.guesses[X[:, 0].astype(int)]
+        return np.column_stack([1 - guessed, guessed])
+
+
+def test_a_threshold_is_not_a_rule_for_ties() -> None:
+    """Where only rows with equal probabilities differ, the threshold lies below them, and is not called a half."""
+    data = rows_of(0.5)
+    sample = data.valid()
+    guesses = np.full(3 * ROWS, 0.1)
+    guesses[sample.X[:, 0].astype(int)] = np.where(np.asarray(sample.y) == 1, 0.5, 0.1)
+    found = adjust({"tied": Guessing(guesses)}, data, weights=None, scoring="f1")
+    assert found["plain"] == 0
+    assert found["score"] == 1
+    assert found["value"] == pytest.approx(0.3)
+
+
 def test_a_learner_without_probabilities_is_not_adjusted() -> None:
     class Silent(ClassifierMixin, BaseEstimator):
         classes_ = np.array([0, 1])

@@ -1,7 +1,8 @@
 """Adjust a fitted classifier to the score: its threshold, or the temperature of its probabilities.
 
 As for an ensemble, the value that is used is chosen on all validation rows, and the scores that are reported come from
-rows that did not choose: for each fifth of the rows, the value is chosen on the other four.
+rows that did not choose: for each fifth of the rows, the value, and the weights of an ensemble's members, are chosen on
+the other four.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from pydaub.errors import InputError
-from pydaub.evaluation.combining import FOLDS, MOST_ROWS, Array, scorer_of
+from pydaub.evaluation.combining import FOLDS, MOST_ROWS, Array, chosen, scorer_of
 from pydaub.learners.adjusted import tempered
-from pydaub.learners.ensemble import assembled, probabilities
+from pydaub.learners.ensemble import probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 THRESHOLDS: Final = 100  # that are tried
 EXTREME: Final = 10.0  # the largest temperature; the smallest is its inverse
 BINARY: Final = 2  # classes
+USUAL: Final = math.nextafter(0.5, 1.0)  # threshold
 
 
 class Adjustment(NamedTuple):
@@ -71,22 +73,24 @@ def adjust(
     members: Mapping[str, Any], data: Prepared, *, weights: Mapping[str, float] | None, scoring: str | None
 ) -> dict[str, Any]:
     """Return how a fitted learner, or the ensemble of several, is adjusted, as fields; none if it is not possible."""
-    fitted, method = assembled(members, weights, data.schema), method_for(scoring, data.schema)
-    if not hasattr(fitted, "predict_proba"):
-        return {}
-    sample = data.valid(MOST_ROWS)
+    method, sample = method_for(scoring, data.schema), data.valid(MOST_ROWS)
     classes, truth = np.asarray(data.schema.classes), np.asarray(sample.y)
-    predicted = probabilities(fitted, sample.X, classes)
-    if not np.all(np.isfinite(predicted)):
+    if not all(hasattr(fitted, "predict_proba") for fitted in members.values()):
+        return {}
+    each = np.stack([probabilities(fitted, sample.X, classes) for fitted in members.values()])
+    if not np.all(np.isfinite(each)):
         return {}
     choose, apply = (_threshold, _decided) if method == "threshold" else (_temperature, tempered)
     score, everything = scorer_of(scoring, truth, classes), np.arange(len(truth))
-    adjusted = np.empty_like(predicted)
+    adjusted, plain = np.empty_like(each[0]), np.empty_like(each[0])
     for fold in range(FOLDS):
         held = everything % FOLDS == fold
-        adjusted[held] = apply(predicted[held], choose(predicted, everything[~held], score))
+        others = everything[~held]
+        predicted = np.average(each, axis=0, weights=None if weights is None else chosen(each, others, score))
+        plain[held], adjusted[held] = predicted[held], apply(predicted[held], choose(predicted, others, score))
+    predicted = np.average(each, axis=0, weights=None if weights is None else [weights[name] for name in members])
     value = choose(predicted, everything, score)
-    return Adjustment(method, value, score(adjusted, everything), score(predicted, everything))._asdict()
+    return Adjustment(method, value, score(adjusted, everything), score(plain, everything))._asdict()
 
 
 def _decided(predicted: Array, threshold: float) -> Array:
@@ -95,9 +99,14 @@ def _decided(predicted: Array, threshold: float) -> Array:
 
 
 def _threshold(predicted: Array, rows: Array, score: Callable[[Array, Array], float]) -> float:
-    """Return the threshold with the best score on these rows; of equal ones the one nearest to a half."""
-    levels = np.quantile(predicted[rows, 1], np.linspace(0, 1, THRESHOLDS))
-    scores = {float(level): score(_decided(predicted, level), rows) for level in np.unique([0.5, *levels])}
+    """Return the threshold with the best score on these rows; of equal ones the one nearest to a half.
+
+    They lie between probabilities that occur, so that ties do not matter. The usual one is just above a half: with
+    equal probabilities, classifiers predict the first class.
+    """
+    levels = np.unique(np.quantile(predicted[rows, 1], np.linspace(0, 1, THRESHOLDS), method="nearest"))
+    between = (levels[1:] + levels[:-1]) / 2
+    scores = {float(level): score(_decided(predicted, level), rows) for level in (USUAL, *between[between != 0.5])}  # noqa: PLR2004  # see above
     return max(scores, key=lambda level: (scores[level], -abs(level - 0.5)))
 
 
