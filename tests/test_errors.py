@@ -18,6 +18,8 @@ def test_failures_are_grouped_and_counted() -> None:
         "All 8 learners failed: 7 x timeout (over 10 s): svm-0, svm-1, svm-2, svm-3, svm-4 and 2 more;"
         " 1 x error (negative values): bayes."
     )
+    drawn = {f"x {i}": Failure("error", f"must be at least 1. Got {-i / 7} instead.") for i in range(1, 4)}
+    assert errors.grouped(drawn) == [f"3 x error (must be at least 1. Got {-1 / 7} instead.): x 1, x 2, x 3"]
     five = {
         name: failure for name, failure in failures.items() if name in ("svm-0", "svm-1", "svm-2", "svm-3", "svm-4")
     }

@@ -726,6 +726,10 @@ def test_a_scorer_must_suit_the_target() -> None:
     X, y = make_classification(60, random_state=0)
     with pytest.raises(InputError, match="label that 1 and the other 0, or choose f1_macro, the mean over all classes"):
         search(scoring="f1").fit(X, np.where(y, "yes", "no"))
+    with pytest.raises(
+        InputError, match=r"rows of every class among the 18 rows to validate, got none of class True\. Give"
+    ):
+        search(scoring="roc_auc").fit(X, np.arange(60) == 7)
     with pytest.raises(InputError, match=r"label that 1 and the other 0\.$"):
         search(scoring="average_precision").fit(X, np.where(y, "yes", "no"))
 

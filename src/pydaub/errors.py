@@ -23,6 +23,7 @@ A message about bad input says what must hold, what was given, and what to do.
 from __future__ import annotations
 
 import errno
+import re
 import signal
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 DISK: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a disk that is full or fails
 KEPT: Final = "What was measured is kept: resume the run once this is mended."
 TIME_LIMIT: Final = "time limit"  # the reason of a run that its time limit stopped
@@ -147,12 +149,18 @@ class JournalMismatch(JournalError):
 
 
 def grouped(failures: Mapping[str, Any], shown: int = 5) -> list[str]:
-    """Return a line for each kind of failure, most frequent first, naming the first few learners."""
+    """Return a line for each kind of failure, most frequent first, naming the first few learners.
+
+    Messages that differ in numbers alone are one kind, and the first of them is shown.
+    """
     ways: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    messages: dict[tuple[str, str], str] = {}
     for learner, failure in failures.items():
-        ways[failure.kind, failure.message].append(learner)
+        kind = failure.kind, NUMBER.sub("0", failure.message)
+        messages.setdefault(kind, failure.message)
+        ways[kind].append(learner)
     return [
-        f"{len(learners)} x {kind}{f' ({message})' if message else ''}: {', '.join(learners[:shown])}"
+        f"{len(learners)} x {kind[0]}{f' ({messages[kind]})' if messages[kind] else ''}: {', '.join(learners[:shown])}"
         + (f" and {len(learners) - shown} more" if len(learners) > shown else "")
-        for (kind, message), learners in sorted(ways.items(), key=lambda way: -len(way[1]))
+        for kind, learners in sorted(ways.items(), key=lambda way: -len(way[1]))
     ]

@@ -238,6 +238,11 @@ class Scores:
         if self.top is not None and not math.isfinite(number(self.top, "top")):
             raise InputError(f"`top` must be a finite number, or None, got {self.top}.")
 
+    @property
+    def bottom(self) -> float:
+        """The worst possible score, as far as that is known."""
+        return 0.0 if self.proportion else -math.inf
+
     def noise_rows(self, size: int, scored: int | None = None) -> int | None:
         """Return the number of rows that a score at this size is a proportion of; None if that is not known.
 

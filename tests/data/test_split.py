@@ -70,10 +70,15 @@ def test_at_most_so_many_rows_validate(how: dict[str, Any]) -> None:
     few, all_of_them, default = (prepare(rows, codes, **how, split=Split(most=most)) for most in (100, 500, None))
     assert (few.full_size, few.valid_size) == (900, 100)
     assert all_of_them.fingerprint == default.fingerprint
-    assert not all_of_them.notes
+    assert set(all_of_them.notes) <= {"Classes without a validation row: 1."}, "by groups and by time"
     noted = [note for note in few.notes if "few of the 100 validation rows" in note]
     assert len(noted) == 1
     assert re.search(r": 1 \(\d+\)\.", noted[0])
+
+
+def test_a_class_without_a_validation_row_is_noted() -> None:
+    data = prepare(np.arange(100.0)[:, None], np.repeat(["a", "b"], [99, 1]))
+    assert "Classes without a validation row: 'b'." in data.notes
 
 
 def test_a_regression_is_divided_without_classes() -> None:

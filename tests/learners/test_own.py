@@ -219,6 +219,12 @@ def test_files_of_the_same_name_do_not_clash(tmp_path: Path) -> None:
     assert type(pickle.loads(pickle.dumps(found[0]))) is type(found[0])
 
 
+BAD_SPACE = """from pydaub.learners import Space
+from sklearn.tree import DecisionTreeClassifier
+learners = [Space("x", DecisionTreeClassifier(), parameters={"max_depth": 5})]
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -233,6 +239,7 @@ def test_files_of_the_same_name_do_not_clash(tmp_path: Path) -> None:
         ("", r"mine.py must define `learners`"),
         ("learners = ['tree']\n", r"mine.py: `learners` must be .* got 'tree' in it"),
         ("learners = int\n", r"mine.py: `learners` must be"),
+        (BAD_SPACE, r"mine.py, line 3: Parameter 'max_depth' of space 'x' must have .* got 5\.$"),
         ("a = '\0'", r"mine.py.* must run without an error, got SyntaxError"),
     ],
 )

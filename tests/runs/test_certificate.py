@@ -237,6 +237,15 @@ def test_no_forecast_exceeds_the_best_possible_score() -> None:
     assert all(each.low <= each.score <= each.high <= 1.0 for each in found.prospects)
 
 
+def test_no_forecast_is_below_the_worst_possible_score_and_few_rows_raise_doubts() -> None:
+    table = table_of({"best": [0.5, 0.1, 0.6, 0.2, 0.05], "flat": [0.0, 0.0, 0.0, 0.0, 0.0]})
+    result = run(Daub(table.learners, Schedule(SIZES), train_bound=False), TableEngine(table))
+    found = certificate(result, table.learners, Scores("f1", 500, counting=0.02))
+    assert found is not None
+    assert min(each.low for each in found.prospects) == 0.0
+    assert any("f1 is as uncertain as a share of 10 rows" in doubt for doubt in found.doubts)
+
+
 def test_the_words_of_a_certificate() -> None:
     leading = {"best": [0.5, 0.7, 0.8, 0.85, 0.86], "flat": [0.3, 0.3, 0.3, 0.3, 0.3]}
     choice, bound, more, audit = of(leading).sentences

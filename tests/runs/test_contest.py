@@ -44,6 +44,16 @@ def test_a_proportion_has_a_standard_error_and_ties_lie_within_twice_that() -> N
     assert not found.chances, "all have all rows"
 
 
+def test_the_blocks_of_a_few_rows_do_not_tell_how_noisy_a_score_is() -> None:
+    """With two rows of the rarest class, an AUC may be the same in all blocks by chance."""
+    parts = tuple(0.7 + 0.001 * (place % 2) for place in range(100))
+    for counting, error in ((0.004, math.sqrt(0.7 * 0.3 / 4)), (0.5, 5e-5)):
+        kind = Scores("roc_auc", 1000, counting=counting)
+        found = contest(account({"first": measured(0.7, parts), "second": measured(0.5)}, kind=kind))
+        assert found is not None
+        assert found.error == pytest.approx(error, rel=0.02)
+
+
 def test_equal_and_perfect_learners_are_tied() -> None:
     found = contest(account({"first": measured(1.0), "second": measured(1.0), "third": measured(0.9)}))
     assert found is not None

@@ -63,16 +63,22 @@ class Split:
 
 
 def rare_classes(split: Split, names: Sequence[object], counts: Array, valid: Array) -> list[str]:
-    """Return a note if the largest number of validation rows leaves very few of some classes.
+    """Return notes: classes without a validation row, and if the largest number of them leaves very few of some.
 
     `counts` and `valid` are all rows and the validation rows of each class.
     """
+    none = np.flatnonzero((valid == 0) & (counts > 0)) if valid.sum() else np.array([], dtype=int)
+    notes = (
+        [f"Classes without a validation row: {some(brief(names[code]) for code in none.tolist())}."]
+        if len(none)
+        else []
+    )
     few = np.flatnonzero((valid < FEW) & (split.fraction * counts >= valid + 1))
     if split.share(int(counts.sum())) == split.fraction or not len(few):
-        return []
+        return notes
     shown = some(f"{brief(names[code])} ({valid[code]})" for code in few.tolist())
     note = f"Classes with few of the {valid.sum():,} validation rows, so that scores that depend on them are uncertain"
-    return [f"{note}: {shown}. More `validation_rows` would help."]
+    return [*notes, f"{note}: {shown}. More `validation_rows` would help."]
 
 
 def check_split(given: object) -> None:

@@ -26,6 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from pydaub.data import Sample
+from pydaub.data.names import listed
 from pydaub.errors import InputError, is_of_learner, one_line
 from pydaub.evaluation import combining
 from pydaub.evaluation.encoded import encode, key_of
@@ -113,6 +114,11 @@ def check_scoring_fits(data: Prepared, scoring: str) -> None:
             mean = f"{scoring}_macro"
             other = f", or choose {mean}, the mean over all classes" if mean in get_scorer_names() else ""
             advice = f"It scores one class: label that 1 and the other 0{other}."
+        elif lacking := [each for each in data.schema.classes if each not in set(scored.y.tolist())]:
+            raise InputError(
+                f"`scoring` {scoring!r} must find rows of every class among the {len(scored.y):,} rows to validate,"
+                f" got none of class {listed(lacking)}. Give more rows, or choose another score."
+            ) from None
         raise InputError(
             f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}:"
             f" {one_line(error).rstrip('.')}. {advice}"

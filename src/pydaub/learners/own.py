@@ -237,5 +237,7 @@ def _location_and_cause(file: Path, error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename in paths:
         lines.append(error.lineno)
     line = f", line {lines[-1]}" if lines else ""
-    what = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{file}{line} must run without an error, got {type(error).__name__}: {' '.join(what.split())}."
+    what = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split()).rstrip(".")
+    if isinstance(error, InputError):  # ours, about what the file gives to pydaub
+        return f"{file}{line}: {what}."
+    return f"{file}{line} must run without an error, got {type(error).__name__}: {what}."

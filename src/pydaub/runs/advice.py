@@ -143,7 +143,7 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     rows = account.full_size + scores.rows - needed
     times = rows / account.full_size
     if times >= 1:
-        later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores.top)
+        later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores)
     else:
         later = _with_fewer(found[leader], rows, scores)
     told = SURENESS * error
@@ -160,7 +160,8 @@ def _with_fewer(curve: Sequence[Step], rows: int, scores: Scores) -> Prospect | 
     share = math.log(rows / size) / math.log(next_size / size)
     score = (1 - share) * first.valid_score + share * second.valid_score
     noise = NINE_OF_TEN * (scores.standard_error(size, first) or 0.0)
-    return Prospect(rows, score, score - noise, score + noise)
+    top = math.inf if scores.top is None else scores.top
+    return Prospect(rows, score, max(score - noise, scores.bottom), min(score + noise, top))
 
 
 def _error(first: Sequence[float], second: Sequence[float]) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.prospects import CONFIDENCE, INTERVAL, Rival, margin, more_rows
 from pydaub.records import MANY_DIGITS, Measurement, as_precise, score_text
-from pydaub.runs.contest import curves_of, score_of, traces_of
+from pydaub.runs.contest import FEW_ROWS, curves_of, score_of, traces_of
 from pydaub.runs.paired import optimism, told_apart
 
 if TYPE_CHECKING:
@@ -304,32 +304,33 @@ def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure
         },
         looks=len(at_full),
         corrected=result.valid_score - optimism(list(alike.values())) if own else None,
-        prospects=_prospects(traces[result.selected], result, scores.top) if certain else (),
+        prospects=_prospects(traces[result.selected], result, scores) if certain else (),
         judged=len(judged),
         short=len(curves) - len(judged),
         misbehaved={name: what for name, what in found.items() if what},
         tolerance=tolerance,
-        doubts=tuple(_doubts(result, curves_of(result, with_guesses=True), tolerance)),
+        doubts=(*_few_rows(scores, result), *_doubts(result, curves_of(result, with_guesses=True), tolerance)),
         finished=result.stopped is None,
         scored_rows=scores.right_rows(result.full_size) if own else None,
     )
 
 
-def _prospects(trace: Trace, result: Result, top: float | None) -> tuple[Prospect, ...]:
+def _prospects(trace: Trace, result: Result, scores: Scores) -> tuple[Prospect, ...]:
     """Return what more rows would bring to the selected learner; nothing where only one size is known."""
     score, full = result.valid_score or 0.0, result.full_size
-    return tuple(each for times in MORE if (each := prospect(trace, score, times * full, times, top)))
+    return tuple(each for times in MORE if (each := prospect(trace, score, times * full, times, scores)))
 
 
-def prospect(trace: Trace, score: float, rows: int, times: float, top: float | None) -> Prospect | None:
+def prospect(trace: Trace, score: float, rows: int, times: float, scores: Scores) -> Prospect | None:
     """Return what a learner with this score would probably reach with so many rows, `times` those that it had.
 
-    No forecast exceeds the best possible score `top`. None where only one size is known.
+    No forecast is beyond the best or the worst possible score. None where only one size is known.
     """
     errors = more_rows(trace, times)
     if errors is None:
         return None
-    low, middle, high = (min(score + trace.errors[-1] - error, math.inf if top is None else top) for error in errors)
+    top = math.inf if scores.top is None else scores.top
+    low, middle, high = (min(max(score + trace.errors[-1] - error, scores.bottom), top) for error in errors)
     return Prospect(rows, middle, low, high)
 
 
@@ -383,6 +384,15 @@ def _misbehaviour(curve: Sequence[Step], tolerance: float) -> str:
             found.append("exceeded its bound")
             break
     return ", ".join(found)
+
+
+def _few_rows(scores: Scores, result: Result) -> list[str]:
+    rows = scores.noise_rows(result.full_size)
+    if scores.counting == 1.0 or rows is None or rows >= FEW_ROWS:
+        return []
+    return [
+        f"Doubtful: the rarest class has few validation rows: {scores.name} is as uncertain as a share of {rows} rows."
+    ]
 
 
 def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: float) -> list[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
 
+FEW_ROWS: Final = 60  # fewer that decide about a score do not tell how noisy it is
 POSSIBLE: Final = 0.05  # a learner with at least this chance could overtake the leader
 
 
@@ -86,6 +87,8 @@ def contest(account: Account) -> Contest | None:
     known, error = scores.standard_error(leader.size, measured), standard_error(measured.parts)
     if error is None or (known is not None and scores.right_rows(leader.size, measured.scored)):
         error = known  # exact for a share of rows, and an approximation for other scores
+    elif known is not None and (scores.noise_rows(leader.size, measured.scored) or FEW_ROWS) < FEW_ROWS:
+        error = max(error, known)  # the blocks of a few rows may be alike by chance
     behind = {
         name: measured.valid_score - score_of(step)
         for name in others

@@ -124,7 +124,7 @@ def _save_safe(fitted: Any, path: Path, rows: Any) -> str | None:
     except Exception as error:  # skops and foreign classes raise anything
         if getattr(error, "errno", None) in DISK:
             raise  # skops is not to blame
-        return one_line(error)[:200]
+        return one_line(error).replace(f"{path} must", "it must").removesuffix(TRUST_IT).rstrip()[:200]
     return None
 
 

@@ -136,6 +136,8 @@ def ensemble(account: Account) -> list[str]:
     members = ", ".join(f"{name} ({share:.2f})" for name, share in combined.weights.items())
     score, alone = score_text(combined.score), score_text(combined.alone)
     where = "on validation rows that had no part in the choice"
+    if len(combined.weights) == 1:
+        return [f"No ensemble: none is better than {members.partition(' (')[0]} alone."]
     if combined.used:
         return [f"Ensemble of {members}: {account.scores.name} {score} {where}; the best member alone has {alone}."]
     return [f"No ensemble: {members} together have {account.scores.name} {score} {where}, the best alone has {alone}."]
