@@ -195,7 +195,7 @@ def _picture(one: Curves) -> str:
     without = f", and {len(many) - len(scored)} without a score at N" if len(many) > len(scored) else ""
     return (
         f"**{one.about['title']}, `{portfolio}`.** Best at N: {best} ({one.scores[best]:.4f}). With fewer rows,"
-        f" {len(ahead)} others are ahead of it{early} (in the paper: LADTree until 5,000). DAUB selects"
+        f" {len(ahead)} others are ahead of it{early} (in the paper, for HIGGS: LADTree until 5,000). DAUB selects"
         f" {replay.result.selected} ({replay.result.valid_score:.4f}). {few} of {len(one.table.learners)} learners get"
         f" no sample larger than {FEW:,} rows. The eight learners with the highest scores at N get"
         f" {100 * sum(top) / sum(given.values()):.0f} % of all rows, the eight with the most rows"
