@@ -163,7 +163,7 @@ def repeat(arguments: argparse.Namespace) -> None:
             continue
         print(f"{place} of {len(plan)}: {path.stem} in {time.monotonic() - begun:.0f} s", flush=True)
     if out is None and (until is None or time.monotonic() < until):
-        train_for_other_tables(there)
+        train_for_other_tables(data)
     write(measured, page, partial=out is not None)
     print(page)
 
@@ -177,8 +177,10 @@ def train_for_other_tables(data: Iterable[str], measured: Path = MEASURED) -> No
         "enough": usual,
         "protocols": [files[name] for name in PROTOCOLS if name in files],
     }
+    if usual and not (measured / "enough.json").exists() and not all(Path(each).exists() for each in usual):
+        (measured / "dividing.json").unlink(missing_ok=True)  # its runs are needed again
     for name, arguments in wanted.items():
-        if files and not (measured / f"{name}.json").exists():
+        if files and arguments and not (measured / f"{name}.json").exists():
             print(f"{name}.py", flush=True)
             script = Path(__file__).with_name(f"{name}.py")
             subprocess.run([sys.executable, script, *arguments, "--measured", measured], check=False)  # noqa: S603  # our own

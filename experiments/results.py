@@ -9,6 +9,7 @@ Nothing is trained. Every number on the page comes from the tables in the folder
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -215,7 +216,7 @@ def _ahead(one: Curves, best: str) -> dict[str, int]:
     for name in one.scores:
         other = one.curve(name)
         for size, point in zip(other.sizes, other.measurements, strict=True):
-            if size < one.full_size and point.valid_score > scores[size]:
+            if size < one.full_size and point.valid_score > scores.get(size, math.inf):
                 found[name] = size
     return found
 

@@ -20,6 +20,8 @@ def test_failures_are_grouped_and_counted() -> None:
     )
     drawn = {f"x {i}": Failure("error", f"must be at least 1. Got {-i / 7} instead.") for i in range(1, 4)}
     assert errors.grouped(drawn) == [f"3 x error (must be at least 1. Got {-1 / 7} instead.): x 1, x 2, x 3"]
+    rows = {f"{i}": Failure("error", f"needs {1200 - 400 * i:,} rows at 0x7f{i}a") for i in range(2)}
+    assert len(errors.grouped(rows)) == 1
     five = {
         name: failure for name, failure in failures.items() if name in ("svm-0", "svm-1", "svm-2", "svm-3", "svm-4")
     }

@@ -730,6 +730,8 @@ def test_a_scorer_must_suit_the_target() -> None:
         InputError, match=r"rows of every class among the 18 rows to validate, got none of class True\. Give"
     ):
         search(scoring="roc_auc").fit(X, np.arange(60) == 7)
+    with pytest.raises(InputError, match=r"`scoring` must suit the target, a classification, got 'r2'"):
+        search(scoring="r2").fit(X, np.where(np.arange(60) == 7, "rare", np.where(y, "yes", "no")))
     with pytest.raises(InputError, match=r"label that 1 and the other 0\.$"):
         search(scoring="average_precision").fit(X, np.where(y, "yes", "no"))
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+NUMBER: Final = re.compile(r"-?(?:0x[0-9a-f]+|\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?)")
 DISK: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a disk that is full or fails
 KEPT: Final = "What was measured is kept: resume the run once this is mended."
 TIME_LIMIT: Final = "time limit"  # the reason of a run that its time limit stopped

@@ -140,8 +140,8 @@ class Combined:
 
     @property
     def used(self) -> bool:
-        """Whether the ensemble is better than its best member."""
-        return self.score > self.alone
+        """Whether there are several members, and they are better together than the best of them."""
+        return len(self.weights) > 1 and self.score > self.alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,7 +240,7 @@ class Scores:
 
     @property
     def bottom(self) -> float:
-        """The worst possible score, as far as that is known."""
+        """The worst possible score, as far as that is known; scores of an unknown kind may be below it."""
         return 0.0 if self.proportion else -math.inf
 
     def noise_rows(self, size: int, scored: int | None = None) -> int | None:

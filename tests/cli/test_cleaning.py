@@ -91,6 +91,8 @@ def test_what_is_no_run_is_kept(runs: Path, tmp_path: Path) -> None:
             "plots/mine.png in it is not pydaub's",
         ),
         (lambda run: (run / "data" / "thesis.txt").touch(), "data/thesis.txt in it is not pydaub's"),
+        (lambda run: (run / "train.npy").touch(), "train.npy in it is not pydaub's"),
+        (lambda run: (run / "data" / "train.csv").touch(), "data/train.csv in it is not pydaub's"),
         (lambda run: (run / "learned" / "deep").mkdir(), "learned/deep in it is not pydaub's"),
         (lambda run: (run / "run.json").write_text("{"), "it is damaged: look at it, and remove it yourself"),
         (lambda run: (run / JOURNAL).write_text("?"), "it is damaged: look at it, and remove it yourself"),

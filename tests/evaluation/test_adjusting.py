@@ -118,6 +118,25 @@ def test_a_threshold_is_not_a_rule_for_ties() -> None:
     assert found["value"] == pytest.approx(0.3)
 
 
+def test_all_rows_may_be_of_the_second_class() -> None:
+    found = adjust({"constant": Guessing(np.full(3 * ROWS, 0.3))}, rows_of(), weights=None, scoring="f1")
+    assert found["plain"] == 0
+    assert found["score"] > 0.6
+    assert found["value"] == pytest.approx(0.15)
+
+
+def test_a_member_of_an_ensemble_needs_no_probabilities() -> None:
+    class Labels(ClassifierMixin, BaseEstimator):
+        classes_ = np.array([0, 1])
+
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            return (X[:, 1] > 0.5).astype(int)
+
+    members = {"shown": Shown(), "labels": Labels()}
+    found = adjust(members, rows_of(0.1), weights={"shown": 0.7, "labels": 0.3}, scoring="f1")
+    assert found["score"] > found["plain"]
+
+
 def test_a_learner_without_probabilities_is_not_adjusted() -> None:
     class Silent(ClassifierMixin, BaseEstimator):
         classes_ = np.array([0, 1])

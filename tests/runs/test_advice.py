@@ -96,7 +96,10 @@ def test_what_rows_cost_that_are_taken_from_training() -> None:
 
 def test_fewer_than_a_thousand_rows_can_be_enough() -> None:
     small = Scores("accuracy", 900)
-    assert advise(run_of(drawn(0.8, 0.2), small), 0.4).needed == 900
+    advice = advise(run_of(drawn(0.8, 0.2), small), 0.4)
+    assert advice.needed == 900
+    assert advice.prospect is None
+    assert len(advice.sentences) == 2
 
 
 def test_more_rows_than_there_are() -> None:

@@ -24,10 +24,9 @@ from pydaub.views.terminal import console, print_lines, print_table
 
 DEFAULT_AGE: Final = "30d"
 GOING: Final = "it is going on"
-BELOW: Final = ("data", "learners", "learned", "fitted", "predicted")  # folders of a run whose content is looked at
-OURS_BELOW: Final = re.compile(  # of a learner, by its digest; of prepared rows
-    r"\.?(?:[0-9a-f]{24}[-.].*|(?:prepared|source)\.json.*|(?:train|valid)\..*(?:npy|arrow))"
-)
+OF_LEARNER: Final = re.compile(r"\.?[0-9a-f]{24}[-.].*")  # by its digest
+OF_ROWS: Final = re.compile(r"\.?(?:prepared|source)\.json(?:\.\d+)?|(?:train|valid)\.\w+(?:\.\w+)?\.(?:npy|arrow)")
+BELOW: Final = {"data": OF_ROWS, **dict.fromkeys(("learners", "learned", "fitted", "predicted"), OF_LEARNER)}
 STARTING_SECONDS: Final = 3600.0  # a younger folder without a journal may be that of a run that is about to start
 
 
@@ -145,7 +144,7 @@ def _examined(path: Path) -> Found:
 
 
 def _foreign(path: Path) -> list[str]:
-    """Return the names in the folder of a run, and below it, that are not pydaub's."""
+    """Return the names in the folder of a run that are not pydaub's, those among its figures, rows and learners too."""
     found = [each.name for each in path.iterdir() if not is_ours(each.name)]
     plots = path / "plots"
     if plots.is_dir() and not plots.is_symlink():
@@ -153,10 +152,10 @@ def _foreign(path: Path) -> list[str]:
 
         drawn = {f"{name}.{ending}" for name in NAMES for ending in FORMATS}
         found += [f"plots/{each.name}" for each in plots.iterdir() if each.name not in drawn]
-    for part in (path / name for name in BELOW):
+    for part, names in ((path / name, names) for name, names in BELOW.items()):
         if part.is_dir() and not part.is_symlink():
-            names = (each for each in part.rglob("*") if not OURS_BELOW.fullmatch(each.name))
-            found += [str(each.relative_to(path)) for each in names]
+            others = (each for each in part.rglob("*") if not names.fullmatch(each.name))
+            found += [str(each.relative_to(path)) for each in others]
     return sorted(found)
 
 
@@ -178,7 +177,7 @@ def is_ours(name: str) -> bool:
     ours |= {saving.SAFE, saving.PICKLE, saving.ABOUT, "model", "data", "task.pkl"}
     ours |= {"plots", "report.html", "curves.csv"}  # of `plot`, `report` and `export`
     part = name[1:].rpartition(".")[0] if name.startswith(".") else name.removesuffix(".part")
-    return name in ours or part in ours or bool(OURS_BELOW.fullmatch(name))
+    return name in ours or part in ours or bool(OF_LEARNER.fullmatch(name))
 
 
 def _size(path: Path) -> int:

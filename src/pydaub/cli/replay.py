@@ -83,7 +83,7 @@ def replay(
     def chosen_for(curves: Table) -> StrategyType:
         schedule = _schedule(curves, first_size, ratio, sizes, full_size)
         about, given = curves.about, _with_costs(_suited(parameters, str(strategy), curves), curves)
-        scores = _scores(about.scores, validation_rows)
+        scores = _scores(about.scores, validation_rows, alone=len(tables) == 1)
         return make_strategy(str(strategy), curves.learners, schedule, given, scores, families=about.families or None)
 
     if len(tables) > 1:
@@ -111,9 +111,12 @@ def replay(
         print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves)
 
 
-def _scores(known: Scores | None, rows: int | None) -> Scores | None:
-    """Return what the scores of a table are, with the number of validation rows that the user states."""
-    if rows is None:
+def _scores(known: Scores | None, rows: int | None, *, alone: bool) -> Scores | None:
+    """Return what the scores of a table are, with the number of validation rows that the user states.
+
+    Of several tables, some may have their own; if there is one `alone`, it is a mistake.
+    """
+    if rows is None or (known is not None and known.rows is not None and not alone):
         return known
     if known is not None and known.rows is not None:
         raise InputError(f"`--validation-rows` must be left out: the table has its own, {known.rows:,}.")

@@ -72,6 +72,7 @@ class IsolatedEngine:
         self._learners: dict[str, Learner] = {}
         self._in_jvm: set[str] = set()
         self._on_gpu: set[str] = set()
+        self._not_on_gpu: set[str] = set()  # on a cluster whose GPUs cannot be reserved, even if one joins
         self._threaded: set[str] = set()
         self._needed: dict[str, list[str]] = {}  # what the server should import for each learner
         for name, learner in task.learners.items():
@@ -94,7 +95,10 @@ class IsolatedEngine:
         self._learners[name], self._needed[name] = learner, packages(learner)
         if runs_in_jvm(learner.estimator):
             self._in_jvm.add(name)
-        if self._has_gpus and any(getattr(part, "uses_gpu", False) for part in _parts(learner.estimator)):
+        uses_gpu = any(getattr(part, "uses_gpu", False) for part in _parts(learner.estimator))
+        if uses_gpu and not self._has_gpus and not self._here:
+            self._not_on_gpu.add(name)
+        if self._has_gpus and uses_gpu:
             self._on_gpu.add(name)
         elif name not in self._in_jvm and self._here and uses_threads(learner.estimator):
             self._threaded.add(name)
@@ -160,7 +164,7 @@ class IsolatedEngine:
             "folder": str(self._bench.folder),
             "learner": allocation.learner,
             "size": allocation.size,
-            "gpu": self._gpu_of.get(allocation),
+            "gpu": self._gpu_of.get(allocation, "" if allocation.learner in self._not_on_gpu else None),
             "cores": cores,
             "above": self._bench.best_score(self._full_size, allocation.size, self._kept),
         }

@@ -75,8 +75,8 @@ def adjust(
     """Return how a fitted learner, or the ensemble of several, is adjusted, as fields; none if it is not possible."""
     method, sample = method_for(scoring, data.schema), data.valid(MOST_ROWS)
     classes, truth = np.asarray(data.schema.classes), np.asarray(sample.y)
-    if not all(hasattr(fitted, "predict_proba") for fitted in members.values()):
-        return {}
+    if weights is None and not all(hasattr(fitted, "predict_proba") for fitted in members.values()):
+        return {}  # in an ensemble, the labels of such a member count as certain
     each = np.stack([probabilities(fitted, sample.X, classes) for fitted in members.values()])
     if not np.all(np.isfinite(each)):
         return {}
@@ -101,11 +101,11 @@ def _decided(predicted: Array, threshold: float) -> Array:
 def _threshold(predicted: Array, rows: Array, score: Callable[[Array, Array], float]) -> float:
     """Return the threshold with the best score on these rows; of equal ones the one nearest to a half.
 
-    They lie between probabilities that occur, so that ties do not matter. The usual one is just above a half: with
-    equal probabilities, classifiers predict the first class.
+    They lie between probabilities that occur, or below all, so that ties do not matter. The usual one is just above a
+    half: with equal probabilities, classifiers predict the first class.
     """
     levels = np.unique(np.quantile(predicted[rows, 1], np.linspace(0, 1, THRESHOLDS), method="nearest"))
-    between = (levels[1:] + levels[:-1]) / 2
+    between = np.concatenate([levels[:1] / 2, (levels[1:] + levels[:-1]) / 2])
     scores = {float(level): score(_decided(predicted, level), rows) for level in (USUAL, *between[between != 0.5])}  # noqa: PLR2004  # see above
     return max(scores, key=lambda level: (scores[level], -abs(level - 0.5)))
 

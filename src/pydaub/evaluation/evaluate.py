@@ -102,27 +102,38 @@ def check_scoring_fits(data: Prepared, scoring: str) -> None:
     """Raise InputError if the scorer cannot score this target, before it makes every learner fail."""
     sample = data.train(data.full_size)
     scored = data.valid() if data.valid_size else sample
-    dummy = DummyClassifier() if data.schema.task == "classification" else DummyRegressor()
+    error = _scoring_error(sample, scored, scoring, data.schema.task)
+    if error is None:
+        return
+    there = set(scored.y.tolist())
+    lacking = [each for each in data.schema.classes or () if each not in there]
+    if lacking and _scoring_error(sample, sample, scoring, data.schema.task) is None:
+        raise InputError(
+            f"`scoring` {scoring!r} must find rows of every class among the {len(scored.y):,} rows to validate, got"
+            f" none of class {listed(lacking)}. Give more rows, or choose another score."
+        )
+    advice = "Choose another."
+    if "pos_label" in str(error):
+        mean = f"{scoring}_macro"
+        other = f", or choose {mean}, the mean over all classes" if mean in get_scorer_names() else ""
+        advice = f"It scores one class: label that 1 and the other 0{other}."
+    raise InputError(
+        f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}:"
+        f" {one_line(error).rstrip('.')}. {advice}"
+    )
+
+
+def _scoring_error(sample: Sample, scored: Sample, scoring: str, kind: str) -> Exception | None:
+    """Return the error that a scorer raises for a learner that has learned nothing, if it does."""
+    dummy = DummyClassifier() if kind == "classification" else DummyRegressor()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             dummy.fit(np.zeros((len(sample.y), 1)), sample.y)
             _finite(get_scorer(scoring)(dummy, np.zeros((len(scored.y), 1)), scored.y))
     except (ValueError, TypeError) as error:
-        advice = "Choose another."
-        if "pos_label" in str(error):
-            mean = f"{scoring}_macro"
-            other = f", or choose {mean}, the mean over all classes" if mean in get_scorer_names() else ""
-            advice = f"It scores one class: label that 1 and the other 0{other}."
-        elif lacking := [each for each in data.schema.classes if each not in set(scored.y.tolist())]:
-            raise InputError(
-                f"`scoring` {scoring!r} must find rows of every class among the {len(scored.y):,} rows to validate,"
-                f" got none of class {listed(lacking)}. Give more rows, or choose another score."
-            ) from None
-        raise InputError(
-            f"`scoring` must suit the target, a {data.schema.task}, got {scoring!r}:"
-            f" {one_line(error).rstrip('.')}. {advice}"
-        ) from None
+        return error
+    return None
 
 
 def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -> Evaluation:

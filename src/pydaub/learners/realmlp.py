@@ -67,6 +67,7 @@ class _RealMLP(BaseEstimator):
             verbosity=0,
         )
         self.network_ = network.fit(np.asarray(X, dtype=np.float32), np.array(y))  # which may be read-only
+        self.network_.to("cpu")  # so that it can be loaded where there is no GPU
         self.n_features_in_ = X.shape[1]
 
     def _rows(self, X: Rows) -> NDArray[np.float32]:

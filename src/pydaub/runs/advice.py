@@ -142,9 +142,10 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     needed = max(math.ceil(scores.rows * (SURENESS * error / delta) ** 2), min(LEAST, scores.rows))
     rows = account.full_size + scores.rows - needed
     times = rows / account.full_size
-    if times >= 1:
+    later = None
+    if times > 1:
         later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores)
-    else:
+    elif times < 1:
         later = _with_fewer(found[leader], rows, scores)
     told = SURENESS * error
     return Advice(leader, own.valid_score, len(close), delta, account.full_size, scores.rows, told, needed, later)

@@ -329,8 +329,8 @@ def prospect(trace: Trace, score: float, rows: int, times: float, scores: Scores
     errors = more_rows(trace, times)
     if errors is None:
         return None
-    top = math.inf if scores.top is None else scores.top
-    low, middle, high = (min(max(score + trace.errors[-1] - error, scores.bottom), top) for error in errors)
+    top, bottom = math.inf if scores.top is None else scores.top, min(scores.bottom, score)
+    low, middle, high = (min(max(score + trace.errors[-1] - error, bottom), top) for error in errors)
     return Prospect(rows, middle, low, high)
 
 

@@ -140,7 +140,7 @@ class Fleet:
 
     def _do_without_gpu(self) -> None:
         """Send evaluations that wait for a GPU to a CPU: the last node with one was lost."""
-        for ref in [ref for ref, sent in self._running.items() if sent.arguments["gpu"]]:
+        for ref in [ref for ref, sent in self._running.items() if sent.arguments.get("gpu")]:
             sent = self._running.pop(ref)
             self._ray.cancel(ref)
             self._send(replace(sent, arguments={**sent.arguments, "gpu": ""}))
@@ -167,7 +167,7 @@ class Fleet:
         task = self._remote.options(
             name=f"{allocation.learner} {allocation.size:,}",
             num_cpus=1,
-            num_gpus=1 if sent.arguments["gpu"] else 0,
+            num_gpus=1 if sent.arguments.get("gpu") else 0,
             memory=sent.limits.memory,
             max_retries=0,  # with any other number, Ray retries forever what it kills for lack of memory
             scheduling_strategy="SPREAD",
