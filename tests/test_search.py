@@ -25,7 +25,15 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, ShuffleSplit, TimeSeriesSplit, cross_val_score
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_score,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -711,6 +719,21 @@ def test_splitters_that_need_the_order_of_rows_are_refused() -> None:
             InputError, match=r"`cv` must be a splitter of rows in any order, got .*: rows are shuffled"
         ):
             search(cv=cv).fit(*IRIS)
+
+
+@pytest.mark.parametrize(
+    ("cv", "groups", "why"),
+    [
+        (5, np.arange(150) // 40, "n_splits=5 greater than the number of groups"),
+        (GroupKFold(3), None, "The 'groups' parameter should not be None"),
+        (StratifiedKFold(140), None, "n_splits=140"),
+    ],
+)
+def test_folds_that_cannot_be_made_are_no_fault_of_the_learners(cv: Any, groups: Any, why: str) -> None:
+    np.random.seed(3)  # noqa: NPY002  # the user's own
+    with pytest.raises(InputError, match=rf"`cv` must divide the \d+ rows of the first size, got .*{why}"):
+        search(cv=cv).fit(*IRIS, groups=groups)
+    assert np.random.random() == np.random.RandomState(3).random()  # noqa: NPY002  # as above
 
 
 def test_a_folder_needs_a_seed_that_stays(tmp_path: Path) -> None:

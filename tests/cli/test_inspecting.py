@@ -250,6 +250,17 @@ def test_learners_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "torn.py, line 1 must run without an error, got SyntaxError" in refused("learners", "torn.py")
 
 
+def test_no_output_replaces_a_file_that_the_run_needs(finished: Finished) -> None:
+    run = finished.folder
+    before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    for name in before:
+        if name in {"report.html", "curves.csv"}:
+            continue
+        for command in (("predict", run, finished.data), ("report", run), ("export", run, "--to", "curves")):
+            assert "must not be a file that the run needs" in refused(*command, "--out", run / name)
+    assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
+
+
 def test_predictions_are_written_as_a_whole_and_through_links(finished: Finished, tmp_path: Path) -> None:
     real, link, pipe = tmp_path / "real.csv", tmp_path / "link.csv", tmp_path / "pipe.csv"
     link.symlink_to(real)

@@ -51,8 +51,8 @@ def test_an_engine_is_named_or_chosen(where: Where, name: str, description: str)
         ({"address": "local"}, "`address` must go with the engine ray, got 'serial'"),
         ({"workers": 0}, "`workers` must be at least 1, got 0"),
         ({"workers": 1.5, "engine": "ray"}, r"`workers` must be a whole number, got 1\.5"),
-        ({"workers": 1, "engine": "serial"}, "`workers` and limits must be left out with the engine serial"),
-        ({"limits": LIMITED, "engine": "serial"}, "`workers` and limits must be left out with the engine serial"),
+        ({"workers": 1, "engine": "serial"}, "limits for a training must be left out with the engine serial"),
+        ({"limits": LIMITED, "engine": "serial"}, "limits for a training must be left out with the engine serial"),
     ],
 )
 def test_a_place_that_makes_no_sense_is_refused(parameters: dict[str, Any], message: str) -> None:

@@ -27,6 +27,7 @@ GOING: Final = "it is going on"
 OF_LEARNER: Final = re.compile(r"\.?[0-9a-f]{24}[-.].*")  # by its digest
 OF_ROWS: Final = re.compile(r"\.?(?:prepared|source)\.json(?:\.\d+)?|(?:train|valid)\.\w+(?:\.\w+)?\.(?:npy|arrow)")
 BELOW: Final = {"data": OF_ROWS, **dict.fromkeys(("learners", "learned", "fitted", "predicted"), OF_LEARNER)}
+WRITTEN: Final = {"plots", "report.html", "curves.csv"}  # by `plot`, `report` and `export`
 STARTING_SECONDS: Final = 3600.0  # a younger folder without a journal may be that of a run that is about to start
 
 
@@ -159,6 +160,15 @@ def _foreign(path: Path) -> list[str]:
     return sorted(found)
 
 
+def check_output(path: Path | None) -> None:
+    """Refuse to write an output over a file that a run needs."""
+    found = None if path is None else path.resolve()
+    if found is None or found.name in WRITTEN or not (found.parent / ABOUT).is_file():
+        return
+    if is_ours(found.name):
+        raise InputError(f"`--out` must not be a file that the run needs, got {path}. Choose another.")
+
+
 def is_ours(name: str) -> bool:
     """Return whether a file in the folder of a run is pydaub's own, or the part of one that a kill has left.
 
@@ -175,7 +185,7 @@ def is_ours(name: str) -> bool:
 
     ours = {ABOUT, folder.RESULT, folder.SCHEMA, JOURNAL, NOTES, STEERING, RECORD, IDENTITY, NOTE, *PARTS}
     ours |= {saving.SAFE, saving.PICKLE, saving.ABOUT, "model", "data", "task.pkl"}
-    ours |= {"plots", "report.html", "curves.csv"}  # of `plot`, `report` and `export`
+    ours |= WRITTEN
     part = name[1:].rpartition(".")[0] if name.startswith(".") else name.removesuffix(".part")
     return name in ours or part in ours or bool(OF_LEARNER.fullmatch(name))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pydaub.cli.app import app, for_the_result
+from pydaub.cli.cleaning import check_output
 from pydaub.cli.options import AnyFolder, output
 from pydaub.errors import InputError
 
@@ -40,6 +41,7 @@ def export(
     if to == To("curves"):
         if wrong := [name for name, value in given.items() if value]:
             raise InputError(f"`{wrong[0]}` must go with `--to mlflow`, got {str(to)!r}.")
+        check_output(out)
         _curves(RunFolder(folder), out)
         return
     if out is not None:

@@ -15,6 +15,7 @@ import typer
 
 from pydaub.cli import completion, units
 from pydaub.cli.app import app, complain, for_the_result
+from pydaub.cli.cleaning import check_output
 from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, figure, output
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError
@@ -97,6 +98,7 @@ def report(
     from pydaub.runs.folder import RunFolder
     from pydaub.runs.notes import notes
 
+    check_output(out)
     opened = RunFolder(folder)
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
     made = Report(opened.account(), folder.resolve().name, {"Request": asked}, notes(folder).strip())
@@ -128,6 +130,7 @@ def predict(
     """Predict new rows with the selected learner of a run."""
     from pydaub.runs.predicting import Predictor
 
+    check_output(out)
     if weka_jar:  # not the jar that the folder names: a jar is code
         from pydaub.learners.weka.jar import use_jar
 

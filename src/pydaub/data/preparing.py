@@ -99,7 +99,8 @@ def _rows(X: Any, name: str) -> Rows:  # noqa: ANN401  # features of any library
         numbers = array.dtype.kind in "biuf"
         rows = MatrixRows(array) if numbers else _frame_rows(pd.DataFrame(array).infer_objects().add_prefix("x"), name)
     if not len(rows) or not rows.features:
-        raise InputError(f"`{name}` must have rows and columns, got {len(rows)} rows and {rows.features} columns.")
+        count = len(X) if hasattr(X, "__len__") else len(rows)
+        raise InputError(f"`{name}` must have rows and columns, got {count} rows and {rows.features} columns.")
     refuse_infinite(rows)
     return rows
 

@@ -370,5 +370,5 @@ def array_of(values: pd.Series[Any], column: object, name: str) -> pa.Array:
 def _unusable(column: object, name: str, found: object) -> InputError:
     return InputError(
         f"Column {str(column)!r} of `{name}` must hold values of one type (numbers, text or dates), got {found}. "
-        "Convert it first, for example by astype(str)."
+        "Convert it first: mixed values by astype(str), sparse columns by sparse.to_dense()."
     )

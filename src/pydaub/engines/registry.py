@@ -65,8 +65,8 @@ class Where:
             raise InputError(f"`address` must go with the engine ray, got {self.name!r}.")
         if self.name == "serial" and (self.workers is not None or self.limits != NO_LIMITS):
             raise InputError(
-                "`workers` and limits must be left out with the engine serial, which runs in this process, got"
-                f" {self.workers} and {self.limits}. Choose the engine processes."
+                "The number of workers and limits for a training must be left out with the engine serial, which runs in"
+                " this process. Choose the engine processes."
             )
 
     @property

@@ -306,6 +306,23 @@ def _cross_validated(task: Task, allocation: Allocation, sample: Sample, memory:
     return _Measured(train, valid, metrics, tuple(part for fold in folds for part in fold.parts), *times)
 
 
+def check_folds(task: Task, size: int) -> None:
+    """Raise InputError if the smallest sample cannot be divided into the folds, before it makes every learner fail."""
+    if task.cv is None:
+        return
+    before = np.random.get_state()  # noqa: NPY002  # the user's own, which dividing changes
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _folds(task, Allocation(next(iter(task.learners)), size), task.data.train(size))
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"`cv` must divide the {size:,} rows of the first size, got {task.cv!r}: {one_line(error).rstrip('.')}."
+        ) from None
+    finally:
+        np.random.set_state(before)  # noqa: NPY002  # as above
+
+
 def _folds(task: Task, allocation: Allocation, sample: Sample) -> list[tuple[Any, Any]]:
     """Return the folds of a sample, which are the same for every learner; integer `cv` keeps groups together."""
     classes = is_classifier(task.learners[allocation.learner].estimator)

@@ -141,7 +141,7 @@ class Journal:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise JournalLocked(
-                        f"Another process is writing {self.path}. Wait for it to end, or choose another journal."
+                        f"Another process is writing {self.path}. Wait for it to end, or start another run elsewhere."
                     ) from None
                 time.sleep(PATIENCE / 20)
             except OSError as error:
@@ -159,7 +159,7 @@ class Journal:
             names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
             raise JournalMismatch(
                 f"{self.path} must be of the same run, got one with other settings: {', '.join(names)}."
-                " Give the same settings to continue it, or choose another journal."
+                " Give the same settings to continue it, or start another run elsewhere."
             )
         if torn:
             os.ftruncate(self._file, self._size)

@@ -24,7 +24,7 @@ from pydaub.algorithm.strategies import Strategy, make_strategy
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
 from pydaub.evaluation.adjusting import method_for
-from pydaub.evaluation.evaluate import check_scoring_fits, parameters_of
+from pydaub.evaluation.evaluate import check_folds, check_scoring_fits, parameters_of
 from pydaub.learners.costs import growths_of, with_costs
 from pydaub.learners.spaces import Space
 from pydaub.learners.weka.jar import jar
@@ -185,6 +185,7 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     first = made.schedule.sizes[0]
     if isinstance(task.cv, int) and task.cv > first:
         raise InputError(f"`cv` must be at most the {first} rows of the first size, got {task.cv} folds.")
+    check_folds(task, first)
     return Plan(task, made, note if first == schedule.sizes[0] else None, spaces)
 
 

@@ -520,10 +520,10 @@ def test_its_settings_make_it_anew(seed: int) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"delta": 0}, "`delta` must be greater than 0, got 0"),
-        ({"delta": -0.1}, "`delta` must be greater than 0, got -0.1"),
-        ({"delta": math.nan}, "`delta` must be greater than 0, got nan"),
-        ({"delta": math.inf}, "`delta` must be greater than 0, got inf"),
+        ({"delta": 0}, "`delta` must be a finite number greater than 0, got 0"),
+        ({"delta": -0.1}, "`delta` must be a finite number greater than 0, got -0.1"),
+        ({"delta": math.nan}, "`delta` must be a finite number greater than 0, got nan"),
+        ({"delta": math.inf}, "`delta` must be a finite number greater than 0, got inf"),
         ({"delta": "much"}, "`delta` must be a number, got 'much'"),
         ({"hedge": -0.1}, "`hedge` must be from 0 to 1, got -0.1"),
         ({"hedge": 2}, "`hedge` must be from 0 to 1, got 2"),

@@ -138,7 +138,7 @@ class Frugal(Steerable):
         self._costs = Costs(costs, growths or {}, self._curves, self._groups, scores, self.schedule.full_size)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
-            raise InputError(f"`delta` must be greater than 0, got {delta}.")
+            raise InputError(f"`delta` must be a finite number greater than 0, got {delta}.")
         self._hedge = number(hedge, "hedge")
         if not 0 <= self._hedge <= 1:
             raise InputError(f"`hedge` must be from 0 to 1, got {hedge}.")
