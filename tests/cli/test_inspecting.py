@@ -51,7 +51,9 @@ def test_a_run_says_how_many_validation_rows_are_enough(finished: Finished) -> N
     assert done.code == 0
     assert told["selected"] == finished.done.json["selected"]
     assert f"With {told['valid_rows']:,} validation rows, a difference of" in done.out
-    assert "`delta` must be greater than 0, got -1.0." in refused("advise", finished.folder, "--delta", "-1")
+    assert "`delta` must be greater than 0 and less than 1, got -1.0." in refused(
+        "advise", finished.folder, "--delta", "-1"
+    )
 
 
 def test_a_run_is_shown_as_far_as_its_journal_goes(finished: Finished, copied: Path) -> None:

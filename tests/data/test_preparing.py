@@ -115,7 +115,11 @@ def test_rows_without_a_target_and_rare_classes_are_noted() -> None:
     data = prepare(NUMBERS, labels)
     assert data.full_size + data.valid_size == 58
     assert "rare" in data.train(data.full_size).y
-    assert data.notes == ("Rows without a target were left out: 2.", "Classes with a single row: 'rare'.")
+    assert data.notes == (
+        "Rows without a target were left out: 2.",
+        "Classes with a single row: 'rare'.",
+        "Classes without a validation row: 'rare'.",
+    )
 
 
 def test_ten_rows_are_enough() -> None:
