@@ -391,7 +391,8 @@ def _few_rows(scores: Scores, result: Result) -> list[str]:
     if scores.counting == 1.0 or rows is None or rows >= FEW_ROWS:
         return []
     return [
-        f"Doubtful: the rarest class has few validation rows: {scores.name} is as uncertain as a share of {rows} rows."
+        f"Doubtful: {scores.name} is as uncertain as a share of {rows} rows, because the rarest class has few rows to"
+        " validate."
     ]
 
 
