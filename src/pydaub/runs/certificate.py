@@ -390,10 +390,8 @@ def _few_rows(scores: Scores, result: Result) -> list[str]:
     rows = scores.noise_rows(result.full_size)
     if scores.counting == 1.0 or rows is None or rows >= FEW_ROWS:
         return []
-    return [
-        f"Doubtful: {scores.name} is as uncertain as a share of {rows} rows, because the rarest class has few rows to"
-        " validate."
-    ]
+    reason = "because the rarest class has few validation rows"
+    return [f"Doubtful: {scores.name} is as uncertain as a share of {rows} rows, {reason}."]
 
 
 def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: float) -> list[str]:
