@@ -104,8 +104,8 @@ def shuffled(codes: Array | None, size: int, rng: np.random.Generator) -> Array:
     offsets = rng.random(len(counts))
     keys = (ranks + offsets[codes[rows]]) / counts[codes[rows]]
     order = rows[np.argsort(keys, kind="stable")]
-    heads = np.sort(np.unique(codes[order], return_index=True)[1])
-    return np.concatenate([order[heads], np.delete(order, heads)])
+    later = pd.Series(codes[order]).duplicated().to_numpy()
+    return np.concatenate([order[~later], order[later]])
 
 
 def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -116,8 +116,9 @@ def by_fraction(codes: Array | None, size: int, fraction: float, rng: np.random.
     else:
         ranks, counts = _ranks(codes[order])
         free = ranks < counts[codes[order]] - 1
-    valid = order[free][: max(1, round(fraction * size))]
-    return np.setdiff1d(order, valid), np.sort(valid)
+    inside = np.zeros(size, dtype=bool)
+    inside[order[free][: max(1, round(fraction * size))]] = True
+    return np.flatnonzero(~inside), np.flatnonzero(inside)
 
 
 def by_groups(groups: Array, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:

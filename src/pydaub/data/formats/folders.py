@@ -132,6 +132,8 @@ def common_types(
 
 def cast(table: pa.Table, types: Mapping[str, pa.DataType], path: File) -> pa.Table:
     """Convert the columns to the types that all files have in common."""
+    if all(kind == types[name] for name, kind in zip(table.column_names, table.schema.types, strict=True)):
+        return table
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:

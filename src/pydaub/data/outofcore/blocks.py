@@ -109,11 +109,12 @@ class Blocks:
         for table, now in each.tables(types, size):
             for piece in _pieces(table, size):
                 piece = cast(piece, types, each.path)  # noqa: PLW2901  # the same rows in other types
-                if held and piece.nbytes > room:
+                taken = piece.nbytes  # which is slow with many columns
+                if held and taken > room:
                     yield pa.concat_tables(held), share
                     held, room = [], size
                 held.append(piece)
-                room -= piece.nbytes
+                room -= taken
             share = now
         if held:
             yield pa.concat_tables(held), share
@@ -146,6 +147,8 @@ def _halves(table: pa.Table, size: int) -> Iterator[pa.Table]:
 def _decoded_size(table: pa.Table) -> int:
     """Return the bytes of a table without dictionaries and views, which store a repeated text once."""
     total, types = 0, pa.types
+    if not any(types.is_dictionary(kind) or types.is_string_view(kind) for kind in table.schema.types):
+        return table.nbytes
     for column in table.columns:
         if types.is_dictionary(column.type):
             for chunk in column.chunks:

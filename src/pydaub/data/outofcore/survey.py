@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SAMPLE: Final = 50_000  # rows, or fewer if they are wide
 SAMPLE_SHARE: Final = 0.1  # of the memory
+ARRAY: Final = 1024  # bytes that Arrow takes for an array of text besides its values
 MOST_LABELS: Final = 100_000  # distinct values of a target that are counted; with more it is not a class
 TYPES: Final = (pa.int64(), pa.float64(), pa.bool_(), pa.timestamp("us"))  # of text columns: the first that fits
 NEARLY_GAPLESS: Final = 0.98
@@ -161,8 +162,9 @@ class _Found:
         keys = self.rng.random(block.num_rows)
         chosen = keys < self.limit
         if chosen.any():
-            self.sample.append(block.filter(pa.array(chosen)))  # `take` would copy the whole block first
-            self.sample_bytes += self.sample[-1].nbytes
+            # `take` would copy the whole block first. Many small arrays would take more than their values.
+            self.sample.append(block.filter(pa.array(chosen)).combine_chunks())
+            self.sample_bytes += self.sample[-1].nbytes + ARRAY * block.num_columns
             self.keys = np.concatenate([self.keys, keys[chosen]])
         if len(self.keys) > 2 * self.most or self.sample_bytes > SAMPLE_SHARE * self.memory:
             self._thin_out()
