@@ -355,6 +355,11 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError(f"`error_score` must be nan or 'raise', got {self.error_score!r}.")
         if not isinstance(self.refit, bool | np.bool_):
             raise InputError(f"`refit` must be True or False, got {self.refit!r}: there is one score to select by.")
+        for name in ("reuse", "ensemble", "adjust", "return_train_score"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise InputError(f"`{name}` must be True or False, got {getattr(self, name)!r}.")
+        if not isinstance(self.verbose, int | np.integer | np.bool_ | None):
+            raise InputError(f"`verbose` must be True, False, a number or None, got {self.verbose!r}.")
 
     def _seed(self) -> int:
         try:

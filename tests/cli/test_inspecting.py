@@ -128,7 +128,7 @@ def test_a_damaged_journal(copied: Path, command: str, damage: object, message: 
 
 def test_a_journal_that_is_not_there_yet(copied: Path) -> None:
     (copied / "journal.jsonl").write_bytes(b"")
-    assert "A journal must begin with its settings, got none." in refused("show", copied)
+    assert "has no complete line yet. `pydaub resume" in refused("show", copied)
     assert call("resume", copied, "--quiet", "--jobs", "1").code == 0, "killed before its first line was written"
     (copied / "journal.jsonl").unlink()
     assert f"does not exist yet. `pydaub resume {copied}` starts the run." in refused("show", copied)

@@ -109,6 +109,14 @@ def test_a_file_that_is_no_journal_is_reported(content: bytes, tmp_path: Path) -
     assert json.dumps(following.snapshot())
 
 
+def test_a_journal_of_another_format_is_said_to_be_one(journal: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(journal.replace(b'"format":1', b'"format":2'))
+    following = Following(path)
+    following.look()
+    assert "must be of journal format 1, got 2. Use the pydaub that wrote it" in following.trouble
+
+
 def test_an_impossible_event_is_reported_and_earlier_ones_are_kept(journal: bytes, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     lines = journal.split(b"\n")
@@ -118,4 +126,6 @@ def test_an_impossible_event_is_reported_and_earlier_ones_are_kept(journal: byte
     following = Following(path)
     following.look()
     assert "cannot be followed" in following.trouble
-    assert following.snapshot()["learners"]
+    told = following.snapshot()
+    assert told["learners"]
+    assert told["header"]["words"] == "damaged: the rest of its journal cannot be read"

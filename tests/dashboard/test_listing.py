@@ -124,6 +124,12 @@ def test_notes_are_kept_in_the_folder_of_the_run(page: Page, folder: Path) -> No
         assert noted(page, wrong).status_code == 400
     assert noted(page, {"text": "x" * 20_001, "before": "first try\nmore"}).status_code == 409
     assert (folder / "whole" / "notes.txt").read_text() == "first try\nmore"
+    half = httpx.post(
+        f"{page.base}/run/whole/notes",
+        content=rb'{"text": "half \ud83d", "before": "first try\nmore"}',
+        headers={**page.keys, "Content-Type": "application/json"},
+    )
+    assert (half.status_code, half.json()) == (200, {"notes": "half ?"})
 
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_prepared_data_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"must be a folder of prepared data, got: .*No such file"):
+    with pytest.raises(InputError, match=r"must be a file of prepared data that can be read, got No such file"):
         Prepared.open(tmp_path / "none")
     for form in ("float64", "csr", "pandas"):
         folder = tmp_path / form

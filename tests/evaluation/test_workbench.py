@@ -227,6 +227,13 @@ def test_what_is_damaged_and_needed_is_trouble_with_the_folder(part: str, how: s
     assert list(bench.task("a").learners) == ["a"], "a resumed run writes it again"
 
 
+def test_of_a_folder_that_is_gone_nothing_is_called_kept(tmp_path: Path) -> None:
+    bench, _ = laid_out(tmp_path / "run", task(a=DecisionTreeClassifier()))
+    (tmp_path / "run").rename(tmp_path / "elsewhere")
+    with pytest.raises(FolderTrouble, match=r"run is gone: if it was moved, resume the run there\.$"):
+        bench.task("a")
+
+
 def test_a_folder_that_cannot_be_written_loses_conveniences_only(tmp_path: Path) -> None:
     given = task(a=DecisionTreeClassifier())
     bench, _ = laid_out(tmp_path, given)

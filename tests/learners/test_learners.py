@@ -93,6 +93,18 @@ def test_bad_specs_are_refused(spec: Any, message: str) -> None:
         portfolio(spec, TWO)
 
 
+@pytest.mark.parametrize(
+    ("name", "task", "other"),
+    [("logistic", "regression", "classification"), ("lasso", "classification", "regression")],
+)
+def test_a_learner_for_the_other_task_is_not_called_unknown(name: str, task: Any, other: str) -> None:
+    said = (
+        f"must be for {task}, which the target was taken for, got '{name}', for {other} only. Set the task to {other}"
+    )
+    with pytest.raises(InputError, match=said):
+        portfolio(name, Schema("matrix", task, 4, classes=(1, 2) if task == "classification" else ()))
+
+
 def test_built_in_returns_a_learner_of_any_portfolio_by_its_exact_name() -> None:
     assert [built_in(name, TWO).name for name in ("tree", "stream-mlp")] == ["tree", "stream-mlp"]
     for name, hint in (("tre", "Did you mean tree"), ("knn-*", "Did you mean knn-"), ("mine.py", "`pydaub learners`")):

@@ -111,6 +111,9 @@ def test_what_a_kill_leaves_is_not_in_the_way(tmp_path: Path, made: RunFolder) -
     (made.path / "schema.json").unlink()
     made.data()
     assert made.schema() == schema
+    (made.path / "schema.json").write_bytes(b"")
+    made.data()
+    assert made.schema() == schema
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / ".run.json.0123").write_text("{")
     assert RunFolder.create(tmp_path / "begun", made.request, schema).request == made.request

@@ -153,7 +153,7 @@ def test_nonsense_is_refused_at_the_door() -> None:
     for limit in (0, -1, float("nan"), -float("inf"), "10", [1]):
         engine = CountingEngine(table)
         given: Any = limit
-        with pytest.raises(InputError, match=r"`time_limit` must be more than 0 seconds, got"):
+        with pytest.raises(InputError, match=r"`time_limit` must be a number of seconds, more than 0, got"):
             run(Daub(table.learners, schedule), engine, time_limit=given)
         assert not engine.begun
 

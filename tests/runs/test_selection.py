@@ -210,7 +210,7 @@ def test_another_task_is_not_mixed_into_a_folder(tmp_path: Path) -> None:
             select(plan_of([("bayes", GaussianNB())], **change), Where(folder=tmp_path))
     with pytest.raises(JournalMismatch, match=r"other settings: definitions\."):
         select(plan_of([("bayes", GaussianNB(var_smoothing=0.1))]), Where(folder=tmp_path))
-    with pytest.raises(JournalMismatch, match=r"other settings: data\."):
+    with pytest.raises(JournalMismatch, match=r"on the same rows, got others"):
         select(plan_of([("bayes", GaussianNB())], data_of(seed=5)), Where(folder=tmp_path))
 
 

@@ -6,11 +6,13 @@ import json
 import os
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cli.commands import call, numbers, written
+from pydaub.events import Started
 from pydaub.runs.account import Account
 from pydaub.runs.folder import RunFolder
 from pydaub.runs.journal import read
@@ -70,6 +72,11 @@ def test_two_runs_side_by_side(run: Path) -> None:
     assert found["common"] == len(names)
     assert found["alone"] == [3 - len(names), 0]
     assert found["warning"] == ""
+    events = read(run / "journal.jsonl")
+    begun = events[0]
+    assert isinstance(begun, Started)
+    other = Account.of([replace(begun, settings={**begun.settings, "data": "other"}), *events[1:]])
+    assert comparison({"a": whole, "b": other})["warning"].startswith("The runs are on different rows")
 
 
 def test_commands_are_those_that_work_and_survive_a_shell(tmp_path: Path) -> None:

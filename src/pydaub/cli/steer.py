@@ -65,5 +65,8 @@ def steer(
     if mailbox.answer_to(key, PATIENCE):
         said = DONE[command.value].format(run=folder, learner=learner)
     else:
-        said = f"The run has not answered within {PATIENCE:.0f} s. It carries out the command as soon as it is free."
+        said = (
+            f"The run has not answered within {PATIENCE:.0f} s. It carries out the command as soon as it is free,"
+            " unless it is killed before."
+        )
     print_lines(console(), [said])

@@ -283,6 +283,7 @@ class Dashboard:
             text, before = fields["text"], fields["before"]
             if not isinstance(text, str) or not isinstance(before, str):
                 raise TypeError(text)  # noqa: TRY301  # reported with the others below
+            text = text.encode(errors="replace").decode()  # half a pair of surrogates is no text
         except (ValueError, KeyError, TypeError):
             return error(400, "Notes must be text, and not too long.")
         try:

@@ -106,6 +106,13 @@ def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) ->
             f"The training rows must have at least two classes, got only {brief(only)}. Divide them differently, "
             "or give more rows."
         )
+    seen, asked = (np.unique(target.numbers[rows]) if len(target.labels) else np.array([]) for rows in (train, valid))
+    if len(asked) and not np.isin(asked, seen).any():
+        there, here = (listed(target.labels[codes].tolist(), 5) for codes in (asked, seen))
+        raise InputError(
+            f"The validation rows must have classes of the training rows, which are {here}, got {there}. Divide the"
+            " rows differently, or call classes alike."
+        )
 
 
 def _part(table: Table, rows: Rows, places: Array, target: Array) -> Part:

@@ -175,6 +175,11 @@ def _opened(folder: Path, target: str | None, settled: Mapping[str, Any]) -> Pre
     if target not in {None, data.schema.target}:
         raise InputError(f"`target` must be {data.schema.target!r}, for which {folder} was prepared, got {target!r}.")
     given = [name for name, value in settled.items() if value]
+    if given and given[0] in {"validation", "group", "time", "cv"}:  # for which `pydaub prepare` has no options
+        raise InputError(
+            f"`{given[0]}` must go without prepared data, whose rows are divided already, got it for {folder}. Leave it"
+            " out, or run the file itself."
+        )
     if given:
         raise InputError(
             f"`{given[0]}` must be given when data is prepared, got it for {folder}, which is prepared. Leave it out."

@@ -60,7 +60,9 @@ def refuse_changed(folder: Path) -> None:
         changes = origin.changes()
     except InputError:
         raise
-    except (ValueError, TypeError, AttributeError, OSError):
+    except OSError as error:
+        raise InputError(f"{path} must be a file that can be read, got {error.strerror}.") from None
+    except (ValueError, TypeError, AttributeError):
         raise InputError(f"{path} is damaged. Remove it to use the rows as they are, or prepare them again.") from None
     if changes:
         raise InputError(

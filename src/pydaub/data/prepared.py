@@ -195,7 +195,11 @@ class Prepared:
             data.folder = folder.resolve()
         except Damaged as error:
             raise InputError(f"{folder} is damaged: {error}. Prepare the data again.") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except OSError as error:
+            raise InputError(
+                f"{error.filename or folder} must be a file of prepared data that can be read, got {error.strerror}."
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{folder} must be a folder of prepared data, got: {error}. Prepare it again.") from None

@@ -140,7 +140,10 @@ class Workbench:
         except (OSError, _Damaged) as error:
             file = getattr(error, "filename", None) or self.folder
             reason = getattr(error, "strerror", None) or error
-            raise FolderTrouble(f"{file} could not be {what}: {reason}. {KEPT}") from None
+            gone = f"{self.folder} is gone: if it was moved, resume the run there."
+            raise FolderTrouble(
+                f"{file} could not be {what}: {reason}. {KEPT if self.folder.exists() else gone}"
+            ) from None
 
     def task(self, learner: str) -> Task:
         """Return the task with this learner only."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,7 +21,7 @@ from pydaub.learners.weka.table import WEKA
 from pydaub.records import PORTFOLIOS
 
 if TYPE_CHECKING:
-    from pydaub.data.schema import Schema
+    from pydaub.data.schema import Schema, Task
 
 __all__ = [
     "PAPER",
@@ -172,6 +173,13 @@ def _named(item: str, schema: Schema) -> dict[str, Recipe]:
         return known
     found = _matching(item, known)
     if not found:
+        other: Task = "regression" if schema.task == "classification" else "classification"
+        for table in (DEFAULT, STRONG):
+            if _matching(item, recipes(replace(schema, task=other), table)):
+                raise InputError(
+                    f"`learners` must be for {schema.task}, which the target was taken for, got {item!r}, for {other}"
+                    f" only. Set the task to {other}, or see `pydaub learners --task {schema.task}`."
+                )
         hint = _hint(item, [*recipes(schema), *known, *PORTFOLIOS])
         raise InputError(
             f"`learners` must name learners, {', '.join(PORTFOLIOS)}, or a Python file, got {item!r}. {hint}"

@@ -171,7 +171,10 @@ class RunFolder:
         """Return the account of the run, whether it has ended or not."""
         if not self.journal.exists():
             raise InputError(f"{self.journal} does not exist yet. `pydaub resume {self.path}` starts the run.")
-        return Account.of(read(self.journal), held=is_held(self.journal))
+        events = read(self.journal)
+        if not events:
+            raise InputError(f"{self.journal} has no complete line yet. `pydaub resume {self.path}` starts the run.")
+        return Account.of(events, held=is_held(self.journal))
 
     def data(self) -> Prepared:
         """Return the prepared rows, or prepare them again if the run was killed before they were saved."""
@@ -189,7 +192,9 @@ class RunFolder:
                     f"{self.request.data} must hold the same rows as when the run began, got others. Restore the data,"
                     " or begin a new run."
                 )
-        if not (self.path / SCHEMA).exists():  # the run was killed before it was written
+        try:
+            self.schema()
+        except InputError:  # the run was killed before it was written, or it is damaged
             self._write(SCHEMA, data.schema.to_json())
         return data
 
@@ -206,7 +211,9 @@ class RunFolder:
             fields = opened(self.path / SCHEMA)
             return Schema.from_json(fields, ()), int(fields["classes"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.path / SCHEMA} is damaged: {_reason(error)}.") from None
+            raise InputError(
+                f"{self.path / SCHEMA} is damaged: {_reason(error)}. `pydaub resume {self.path}` writes it again."
+            ) from None
 
     def finish(self, result: dict[str, Any]) -> None:
         """Write the result of the run, for other programs: pydaub itself reads the journal."""

@@ -157,6 +157,11 @@ class Journal:
         before, now = self.started.settings, started.settings
         if before != now:
             names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+            if "data" in names and {*names} <= {"data", "scores", "sizes"}:  # which follow from it
+                raise JournalMismatch(
+                    f"{self.path} must be of a run on the same rows, got others (different: {', '.join(names)})."
+                    " Restore the data to continue it, or start another run elsewhere."
+                )
             raise JournalMismatch(
                 f"{self.path} must be of the same run, got one with other settings: {', '.join(names)}."
                 " Give the same settings to continue it, or start another run elsewhere."
@@ -228,15 +233,20 @@ class Lines:
         return JournalDamaged(f"Line {number} of {self.path} is damaged: {why}: {line[:80]!r}. {advice}.")
 
 
+def check_format(content: bytes, path: Path) -> None:
+    """Raise if the first bytes of a journal are of another format."""
+    expected = MAGIC + b"%d," % FORMAT
+    if content[: len(expected)] != expected[: len(content)]:
+        found = content[len(MAGIC) : len(MAGIC) + 20].partition(b",")[0].decode(errors="replace")
+        raise JournalError(f"{path} must be of journal format {FORMAT}, got {found}. Use the pydaub that wrote it.")
+
+
 def _parsed(content: bytes, lines: Lines) -> tuple[list[Event], int]:
     """Return the complete events and their length in bytes."""
     path = lines.path
     if content[: len(MAGIC)] != MAGIC[: len(content)]:
         raise JournalError(f"{path} exists and is not a journal of pydaub. Choose another path.")
-    expected = MAGIC + b"%d," % FORMAT
-    if content[: len(expected)] != expected[: len(content)]:
-        found = content[len(MAGIC) : len(MAGIC) + 20].partition(b",")[0]
-        raise JournalError(f"{path} must be of journal format {FORMAT}, got {found!r}. Use the pydaub that wrote it.")
+    check_format(content, path)
     *complete, torn = content.split(b"\n")
     events = [event for line in complete if (event := lines.event(line)) is not None]
     if (end := SEAL.search(torn)) and torn[end.end() :].strip(b"\0"):  # a kill cuts a line, but adds nothing to it

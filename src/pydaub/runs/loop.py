@@ -145,8 +145,8 @@ class Loop:
         if not isinstance(journal, Journal | None):
             raise InputError(f"`journal` must be an open Journal or None, got {journal!r}.")
         limit: object = time_limit
-        if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
-            raise InputError(f"`time_limit` must be more than 0 seconds, got {time_limit!r}.")
+        if limit is not None and (isinstance(limit, bool) or not (isinstance(limit, Real) and float(limit) > 0)):
+            raise InputError(f"`time_limit` must be a number of seconds, more than 0, got {time_limit!r}.")
         if not isinstance(known, Mapping | None) or not all(isinstance(each, Allocation) for each in known or ()):
             raise InputError(f"`known` must be outcomes by allocation, or None, got {known!r}.")
         if watch is not None and not callable(watch):

@@ -20,6 +20,8 @@ import cloudpickle
 import numpy as np
 
 from pydaub.errors import DISK, KEPT, FolderTrouble, InputError, SavedLearnerError, one_line
+from pydaub.runs import JOURNAL
+from pydaub.runs.journal import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -179,9 +181,10 @@ def load(folder: Path, *, trust: bool = False) -> Any:
     if path is None and saved.reason:
         raise InputError(f"{folder} holds no learner: it could not be saved after the run ({saved.reason}).")
     if path is None:
-        raise InputError(
-            f"{folder} must hold a saved learner, got none. Let the run end first: `pydaub resume {folder}`."
-        )
+        journal = Path(folder) / JOURNAL
+        going = journal.exists() and is_held(journal)
+        how = f"It is going on: `pydaub steer {folder} stop` ends it" if going else f"`pydaub resume {folder}`"
+        raise InputError(f"{folder} must hold a saved learner, got none. Let the run end first. {how}.")
     if path.name == PICKLE and not trust:
         raise InputError(f"{path} is a pickle: {RUNS_CODE}. {TRUST_IT}")
     try:

@@ -103,14 +103,17 @@ def comparison(accounts: Mapping[str, Account]) -> dict[str, Any]:
         for name in common[:MOST_COMPARED]
     ]
     alone = [len(latest[one].keys() - latest[1 - one].keys()) for one in (0, 1)]
-    names = {account.scores.name for account in both}
+    names, data = {account.scores.name for account in both}, {account.settings.get("data") for account in both}
+    warning = "The runs have different scores, which do not compare." if len(names) > 1 else ""
+    if len(data) > 1:
+        warning = "The runs are on different rows, so that their scores do not compare."
     return {
         "runs": list(accounts),
         "facts": [[title, *(facts[title] for facts in map(_facts, both))] for title in _facts(both[0])],
         "learners": shown,
         "common": len(common),
         "alone": alone,
-        "warning": "" if len(names) == 1 else "The runs have different scores, which do not compare.",
+        "warning": warning,
     }
 
 

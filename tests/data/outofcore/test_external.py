@@ -319,7 +319,7 @@ def test_a_killed_command_is_resumed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "survey" not in done.stderr, "the first pass is not repeated"
     assert "must be new or empty" in refused(*command[:-1], "4GB")
-    assert "`cv` must be given when data is prepared" in refused("run", out, "--cv", "3")
+    assert "`cv` must go without prepared data" in refused("run", out, "--cv", "3")
 
 
 def _in_the_way(folder: Path) -> str:
