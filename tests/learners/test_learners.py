@@ -98,9 +98,7 @@ def test_bad_specs_are_refused(spec: Any, message: str) -> None:
     [("logistic", "regression", "classification"), ("lasso", "classification", "regression")],
 )
 def test_a_learner_for_the_other_task_is_not_called_unknown(name: str, task: Any, other: str) -> None:
-    said = (
-        f"must be for {task}, which the target was taken for, got '{name}', for {other} only. Set the task to {other}"
-    )
+    said = f"must be for {task} here, got '{name}', which is for {other}. Set the task to {other} if you mean that"
     with pytest.raises(InputError, match=said):
         portfolio(name, Schema("matrix", task, 4, classes=(1, 2) if task == "classification" else ()))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from pydaub.errors import JournalError, PydaubError
+from pydaub.errors import PydaubError
 from pydaub.runs.account import GOING_ON, Account
 from pydaub.runs.journal import MAGIC, Lines, check_format, is_held
-from pydaub.views.story import story, waiting
+from pydaub.views.story import DAMAGED, story, waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,15 +70,12 @@ class Following:
         if not self._read and content[: len(MAGIC)] != MAGIC[: len(content)]:
             self.trouble = f"{self.path.name} is not a journal of pydaub."
             return
-        if not self._read:
-            try:
-                check_format(content, self.path)
-            except JournalError as error:
-                self.trouble = str(error)
-                return
+        begins = not self._read
         self._read += len(content)
         *lines, self._torn = (self._torn + content).split(b"\n")
         try:
+            if begins:
+                check_format(content, self.path)
             for line in lines:
                 event = self._lines.event(line)
                 if event is None:
@@ -103,7 +100,7 @@ class Following:
         told = story(account, elapsed=self._elapsed(account), seen=self._seen)
         told["header"]["trouble"] = trouble
         if self.trouble and not told["header"]["going"]:
-            told["header"]["words"] = "damaged: the rest of its journal cannot be read"
+            told["header"]["words"] = DAMAGED
         now = {one["learner"]: one for one in told["learners"]}
         told["learners"] = [one for name, one in now.items() if one != self._sent.get(name)]
         self._sent, self._seen = now, len(account.decisions)

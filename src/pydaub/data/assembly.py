@@ -100,18 +100,20 @@ def _check_sides(target: Target, train: Array, valid: Array, *, needed: bool) ->
             f"The data must have rows for training and for validation, got {len(train)} and {len(valid)}. "
             "Give more rows that have a target, or validation rows."
         )
-    if len(target.labels) and len(np.unique(target.numbers[train])) == 1:
+    if not len(target.labels):
+        return
+    seen, asked = (np.unique(target.numbers[rows]) for rows in (train, valid))
+    if len(seen) == 1:
         only = target.labels[target.numbers[train[0]]]
         raise InputError(
             f"The training rows must have at least two classes, got only {brief(only)}. Divide them differently, "
             "or give more rows."
         )
-    seen, asked = (np.unique(target.numbers[rows]) if len(target.labels) else np.array([]) for rows in (train, valid))
     if len(asked) and not np.isin(asked, seen).any():
         there, here = (listed(target.labels[codes].tolist(), 5) for codes in (asked, seen))
         raise InputError(
             f"The validation rows must have classes of the training rows, which are {here}, got {there}. Divide the"
-            " rows differently, or call classes alike."
+            " rows differently, or give the classes the same names in both."
         )
 
 

@@ -177,8 +177,8 @@ def _named(item: str, schema: Schema) -> dict[str, Recipe]:
         for table in (DEFAULT, STRONG):
             if _matching(item, recipes(replace(schema, task=other), table)):
                 raise InputError(
-                    f"`learners` must be for {schema.task}, which the target was taken for, got {item!r}, for {other}"
-                    f" only. Set the task to {other}, or see `pydaub learners --task {schema.task}`."
+                    f"`learners` must be for {schema.task} here, got {item!r}, which is for {other}. Set the task to"
+                    f" {other} if you mean that, or choose one that `pydaub learners --task {schema.task}` lists."
                 )
         hint = _hint(item, [*recipes(schema), *known, *PORTFOLIOS])
         raise InputError(

@@ -159,8 +159,8 @@ class Journal:
             names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
             if "data" in names and {*names} <= {"data", "scores", "sizes"}:  # which follow from it
                 raise JournalMismatch(
-                    f"{self.path} must be of a run on the same rows, got others (different: {', '.join(names)})."
-                    " Restore the data to continue it, or start another run elsewhere."
+                    f"{self.path} must be of a run on the same rows, got others: the data has changed."
+                    " Restore it to continue the run, or start another run elsewhere."
                 )
             raise JournalMismatch(
                 f"{self.path} must be of the same run, got one with other settings: {', '.join(names)}."

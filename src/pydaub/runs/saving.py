@@ -183,8 +183,8 @@ def load(folder: Path, *, trust: bool = False) -> Any:
     if path is None:
         journal = Path(folder) / JOURNAL
         going = journal.exists() and is_held(journal)
-        how = f"It is going on: `pydaub steer {folder} stop` ends it" if going else f"`pydaub resume {folder}`"
-        raise InputError(f"{folder} must hold a saved learner, got none. Let the run end first. {how}.")
+        how = f"wait, or end it with `pydaub steer {folder} stop`" if going else f"`pydaub resume {folder}`"
+        raise InputError(f"{folder} must hold a saved learner, got none. Let the run end first: {how}.")
     if path.name == PICKLE and not trust:
         raise InputError(f"{path} is a pickle: {RUNS_CODE}. {TRUST_IT}")
     try:

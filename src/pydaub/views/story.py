@@ -28,6 +28,7 @@ STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
     "killed": "not running: it was killed or interrupted; pydaub resume continues it",
 }
+DAMAGED: Final = "damaged: the rest of its journal cannot be read"
 AFTERWARDS: Final = "finished; the learner is being prepared and saved"  # combined and fitted once more, if wanted
 STOP_QUESTION: Final = (
     "The run ends now with the best learner so far. Evaluations that are running are lost. You can continue the run"
