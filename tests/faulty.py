@@ -52,7 +52,6 @@ class OnGpu(Learner):
     """Uses the only GPU that it sees; fails if it sees another number of them, or if another learner uses it too."""
 
     uses_gpu = True
-    preload = ()
 
     def __init__(self, folder: str = "", start: float = 0.5) -> None:
         super().__init__(start)

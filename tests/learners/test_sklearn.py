@@ -151,7 +151,7 @@ from pydaub.data.schema import Schema
 from pydaub.learners import portfolio, recipes
 optional = {set(EXTRAS)!r}
 schema = Schema("matrix", "classification", 4, classes=(0, 1))
-assert portfolio("sklearn,-lightgbm,-xgboost,-catboost,-one-rule,-rule-list,-figs", schema)
+assert portfolio("sklearn,-lightgbm,-xgboost,-catboost", schema)
 assert not optional & set(sys.modules), optional & set(sys.modules)
 sys.modules.update(dict.fromkeys(optional))  # makes their import fail
 import importlib.util, pydaub.learners.base as base

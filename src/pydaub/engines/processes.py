@@ -349,7 +349,8 @@ def packages(learner: Learner) -> list[str]:
 
 def _preload(estimator: Any) -> tuple[str, ...]:  # noqa: ANN401  # of any class
     """Return the packages that one of our adapters imports when it is fitted."""
-    return type(estimator).preload if hasattr(type(estimator), "uses_gpu") else ()
+    kind = type(estimator)
+    return getattr(kind, "preload", ()) if kind.__module__.startswith("pydaub.") else ()
 
 
 def runs_in_jvm(estimator: Any) -> bool:  # noqa: ANN401  # of any class

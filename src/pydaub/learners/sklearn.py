@@ -43,6 +43,7 @@ from pydaub.learners.adapters import LabelCoded, NearestClassifier, NearestRegre
 from pydaub.learners.base import Estimator, Recipe, optional
 from pydaub.learners.discriminant import QuadraticDiscriminant
 from pydaub.learners.rotation import rotation_forest
+from pydaub.learners.rules import RulesClassifier, RulesRegressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,8 +75,8 @@ def _rbf_network(last: Estimator) -> Estimator:
     return make_pipeline(RBFSampler(gamma="scale", n_components=200), last)
 
 
-def _imodels(name: str, description: str, class_name: str, *, two: bool = False) -> Recipe:
-    make = optional("imodels", class_name)
+def _rules(name: str, description: str, rules: Make, kind: str, *, two: bool = False) -> Recipe:
+    make = partial(rules, kind)
     return Recipe(name, f"{description} (imodels)", "ordinal", make, package="imodels", dense=True, two=two)
 
 
@@ -169,7 +170,7 @@ CLASSIFIERS: Final = _in_order(
     # simple
     Recipe("dummy", "Most frequent class, whatever the row", "none", DummyClassifier),
     _native("stump", "Decision tree with one split", DecisionTreeClassifier, max_depth=1),
-    _imodels("one-rule", "Rules on the single best column", "OneRClassifier", two=True),
+    _rules("one-rule", "Rules on the single best column", RulesClassifier, "OneRClassifier", two=True),
     _scaled("naive-bayes-gaussian", "Naive Bayes with a Gaussian per column", GaussianNB, dense=True),
     _scaled("naive-bayes-bernoulli", "Naive Bayes on whether values exceed the mean", BernoulliNB),
     _positive("naive-bayes-multinomial", "Naive Bayes that reads values as counts", MultinomialNB),
@@ -213,8 +214,8 @@ CLASSIFIERS: Final = _in_order(
     _native("tree-entropy", "Decision tree, fully grown, entropy", DecisionTreeClassifier, criterion="entropy"),
     _native("random-tree", "Decision tree, random columns per split", DecisionTreeClassifier, max_features="sqrt"),
     _native("extra-tree", "Decision tree, random columns and thresholds", ExtraTreeClassifier),
-    _imodels("rule-list", "Greedy list of rules", "GreedyRuleListClassifier", two=True),
-    _imodels("figs", "Sum of small trees, 12 rules in total", "FIGSClassifier"),
+    _rules("rule-list", "Greedy list of rules", RulesClassifier, "GreedyRuleListClassifier", two=True),
+    _rules("figs", "Sum of small trees, 12 rules in total", RulesClassifier, "FIGSClassifier"),
     *_neighbours(NearestClassifier, "Vote"),
     # ensembles of independent trees
     *_forests(ensemble.RandomForestClassifier),
@@ -253,7 +254,7 @@ REGRESSORS: Final = _in_order(
     _native("tree", "Decision tree, fully grown", DecisionTreeRegressor),
     _native("random-tree", "Decision tree, random columns per split", DecisionTreeRegressor, max_features="sqrt"),
     _native("extra-tree", "Decision tree, random thresholds", ExtraTreeRegressor),
-    _imodels("figs", "Sum of small trees, 12 rules in total", "FIGSRegressor"),
+    _rules("figs", "Sum of small trees, 12 rules in total", RulesRegressor, "FIGSRegressor"),
     *_neighbours(NearestRegressor, "Mean"),
     # ensembles of independent trees
     *_forests(ensemble.RandomForestRegressor),
