@@ -16,6 +16,7 @@ from pydaub import (
     Account,
     AllLearnersFailed,
     Allocation,
+    Daub,
     Failure,
     Frugal,
     InputError,
@@ -36,7 +37,7 @@ from pydaub.algorithm.strategies.costs import OVERRUN
 from tables import CountingEngine, random_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 N = 51_200
 SIZES = (400, 1600, 6400, N)
@@ -641,19 +642,85 @@ def test_declared_costs_set_no_limits() -> None:
 def test_only_what_has_taken_its_limit_may_be_postponed() -> None:
     table = exploding(1.0)
     strategy = Frugal(table.learners, SCHEDULE)
-    asked = strategy.ask()
-    assert asked
+    while (following := strategy.ask()) and following.size < SIZES[-1]:
+        assert following.limit
+        with pytest.raises(InputError, match=r"must not be Postponed before the limit of"):
+            strategy.tell(following, Postponed(following.limit / 2))
+        strategy.tell(following, table[following])
+    assert following
+    assert following.limit
+    strategy.tell(following, Postponed(following.limit))
+    assert following.learner not in strategy.failures
+    unlimited = Daub(table.learners, SCHEDULE)
+    first = unlimited.ask()
+    assert first
     with pytest.raises(InputError, match=r"must not be Postponed before the limit of inf s"):
-        strategy.tell(asked, Postponed(10.0))
-    while asked and asked.limit is None:
-        strategy.tell(asked, table[asked])
-        asked = strategy.ask()
-    assert asked
-    assert asked.limit
-    with pytest.raises(InputError, match=r"must not be Postponed before the limit of"):
-        strategy.tell(asked, Postponed(asked.limit / 2))
-    strategy.tell(asked, Postponed(asked.limit))
-    assert asked.learner not in strategy.failures
+        unlimited.tell(first, Postponed(10.0))
+
+
+def first_taking(seconds: Mapping[str, float]) -> Table:
+    """Return curves of learners whose evaluations all take so long, whatever the size."""
+    curves = {
+        name: [0.6 + place / 20, 0.7 + place / 20, 0.75 + place / 20, 0.8 + place / 20]
+        for place, name in enumerate(seconds)
+    }
+    outcomes = table_of(curves).outcomes
+    return Table({each: replace(told, seconds=seconds[each.learner]) for each, told in outcomes.items()})
+
+
+def limits_of(result: Result, learner: str) -> list[float | None]:
+    return [step.allocation.limit for step in result.steps if step.allocation == Allocation(learner, SIZES[0])]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_first_evaluation_that_does_not_end_keeps_nobody_from_being_selected(workers: int) -> None:
+    table = first_taking({"stuck": 1e9, "quick": 0.5, "better": 0.5})
+    strategy = Frugal(table.learners, SCHEDULE)
+    result = run(strategy, EndingEngine(table, workers))
+    assert result.selected == "better"
+    assert limits_of(result, "stuck") == [20.0, 80.0, 320.0]
+    assert not result.failures
+    first, *later = [place for place, step in enumerate(result.steps) if step.allocation.learner == "stuck"]
+    others = [place for place, step in enumerate(result.steps) if step.allocation.learner != "stuck"]
+    assert first < min(others)
+    assert max(others) < min(later), "it is tried again when no other learner is worth its time"
+    assert strategy.ruled_out()["stuck"] == "its first training did not end within 320 s, and better has 0.9000"
+
+
+@pytest.mark.parametrize("seconds", [{"slow": 60.0, "quick": 0.1}, {"slow": 60.0}, dict.fromkeys("abcdef", 25.0)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_slow_learners_are_all_measured_in_the_end(seconds: dict[str, float], workers: int) -> None:
+    table = first_taking(seconds)
+    strategy = Frugal(table.learners, SCHEDULE)
+    result = run(strategy, EndingEngine(table, workers))
+    assert all(strategy.curve(name).sizes for name in seconds)
+    slowest = max(seconds, key=seconds.__getitem__)
+    assert limits_of(result, slowest) == [20.0, 80.0]
+
+
+def test_a_late_learner_waits_until_the_others_have_taken_as_long() -> None:
+    table = first_taking({"stuck": 1000.0, "dear": 5000.0})
+    strategy = Frugal(table.learners, SCHEDULE)
+    result = run(strategy, EndingEngine(table))
+    assert strategy.curve("stuck").sizes
+    assert limits_of(result, "stuck")[-1] == 1280.0
+
+
+def test_a_late_learner_can_be_dropped_and_restored() -> None:
+    strategy = Frugal(["stuck", "quick"], SCHEDULE)
+    first = strategy.ask()
+    assert first == Allocation("stuck", SIZES[0])
+    strategy.tell(first, Postponed(20.0))
+    strategy.drop("stuck")
+    assert "stuck" not in {each.learner for each in strategy.forecast()}
+    strategy.restore("stuck")
+    table = table_of({"quick": [0.7, 0.8, 0.85, 0.9]})
+    while (again := strategy.ask()) and again.learner == "quick":
+        strategy.tell(again, table[again])
+    assert again == first
+    assert again.limit == 80.0
+    assert strategy.curve("quick").sizes[-1] == SIZES[-1]
+    assert strategy.reason == "no other learner is worth its time, and nothing is known of it yet"
 
 
 def test_a_size_near_all_rows_is_left_out_where_there_are_enough_before_it() -> None:

@@ -20,6 +20,7 @@ USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds
 # An evaluation is ended when it takes longer than `OVERRUN` times its forecast plus `GRACE` seconds. Its next forecast
 # is then at least `OVERRUN` times the time that it took.
 OVERRUN, GRACE = 4.0, 1.0
+FIRST_SECONDS: Final = 20.0  # without a forecast; the next try may take OVERRUN times as long
 
 
 class Costs:
@@ -94,6 +95,16 @@ class Costs:
         if self.measured:
             return sum(point.own_seconds for point in curve.measurements)
         return sum(self.of(learner, size) for size in curve.sizes)
+
+    def first_limit(self, learner: str) -> float | None:
+        """Return the seconds after which a first evaluation is ended, which has no forecast; None for no limit."""
+        if not self.measured:
+            return None
+        return max(FIRST_SECONDS, OVERRUN * self.lost(learner))
+
+    def lost(self, learner: str) -> float:
+        """Return the seconds of the learner's evaluation that was ended last; 0 if none was."""
+        return self._ended.get(learner, (0, 0.0))[1]
 
     def ended(self, allocation: Allocation, seconds: float) -> None:
         """Note that an evaluation was ended at its limit."""

@@ -18,7 +18,7 @@ from pydaub.algorithm.outlook import (
 )
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
-from pydaub.algorithm.strategies.costs import GRACE, MEASURED, OVERRUN, Costs
+from pydaub.algorithm.strategies.costs import FIRST_SECONDS, GRACE, MEASURED, OVERRUN, Costs
 from pydaub.algorithm.strategies.drawing import RECENT, expected_gain
 from pydaub.algorithm.strategies.groups import Groups
 from pydaub.algorithm.strategies.ranking import Ranking
@@ -49,6 +49,7 @@ FAMILY_PARTS, FAMILY_ROWS = 16, 1_500
 RATIO: Final = 4
 JUMP: Final = 8  # after an eighth of the rows come all of them
 NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
+LATE_SECONDS: Final = 900.0  # a learner without any outcome may take so long, or as long as everything else
 HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
 
@@ -67,7 +68,8 @@ class Frugal(Steerable):
 
     The price of time falls as the run goes on: doubling the time spent so far must bring 15 % of `delta`. So no
     learner is dropped for good: an expensive one waits until the others have cost as much. An evaluation that turns out
-    to cost far more than forecast is ended, and its learner waits in the same way.
+    to cost far more than forecast is ended, and its learner waits in the same way. A first evaluation has no forecast:
+    it is ended after 20 seconds, and tried again with four times as long when no other learner is worth its time.
 
     Some learners stay at the level of chance up to a certain number of rows and rise only then. Nothing in their curves
     announces it. So when no learner is worth its time any more, up to the share `hedge` of all time is spent on those
@@ -143,7 +145,8 @@ class Frugal(Steerable):
         if not 0 <= self._hedge <= 1:
             raise InputError(f"`hedge` must be from 0 to 1, got {hedge}.")
         self._scores = scores
-        self._fresh = Ranking()  # learners without any outcome
+        self._fresh = Ranking()  # learners that are not begun
+        self._late = Ranking()  # learners whose first evaluation was ended, the shortest first
         waiting = self._groups.waiting
         for position, learner in enumerate(self.learners):
             if learner not in waiting:
@@ -180,11 +183,12 @@ class Frugal(Steerable):
         elif self.winner is None:
             self._rank()
             following = self._waiting.first or (0.0, 0)
-            own = self._worths.get(asked.learner, following[0]) if asked else None
+            own = None if asked is None or self._tried_again() else self._worths.get(asked.learner, following[0])
             yield from map(self._limited, self._promising(self._leaders(self._waiting, own)))
             # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
             for size in self.schedule.sizes[1:]:
                 yield from self._starts(size)
+            yield from (self._first(self.learners[position]) for _, position in self._late)
 
     def _promising(self, guesses: Iterator[Allocation]) -> Iterator[Allocation]:
         """Yield the guesses that will be asked for if the outstanding allocation, on all rows, has its likely score."""
@@ -203,7 +207,11 @@ class Frugal(Steerable):
         """Yield this size for every learner without an outcome, except the outstanding one."""
         asked = self._outstanding.learner if self._outstanding else None
         names = (self.learners[position] for _, position in self._fresh)
-        yield from (Allocation(name, size) for name in names if name != asked)
+        yield from (
+            self._first(name) if size == self.schedule.sizes[0] else Allocation(name, size)
+            for name in names
+            if name != asked
+        )
 
     def priority(self, learner: str) -> float | None:
         """Return the learner's worth at today's price of time; at the full size, its score."""
@@ -226,6 +234,8 @@ class Frugal(Steerable):
             return "it promises little, but costs so little that it is checked whether it rises late"
         if asked and asked.learner in self._later and asked.size == self.schedule.sizes[0]:
             return "others of its kind do so well for their time that it is worth a try"
+        if self._tried_again():
+            return "no other learner is worth its time, and nothing is known of it yet"
         if asked is None or self._decided is None or asked.size == self.schedule.sizes[0]:
             return "every learner starts with the smallest size"
         best = self._best_at_full
@@ -238,11 +248,11 @@ class Frugal(Steerable):
         best, own = self._at_full[winner], self.priority(learner)
         if learner in self.untried:
             return f"others of its kind promise too little to start it, and {winner} has {score_text(best)}"
-        worth = (
-            ""
-            if own is None
-            else f"training it further is worth its time only up to a score of {score_text(own)}, and "
-        )
+        worth = ""
+        if own is not None:
+            worth = f"training it further is worth its time only up to a score of {score_text(own)}, and "
+        elif lost := self._costs.lost(learner):
+            worth = f"its first training did not end within {lost:.0f} s, and "
         return f"{worth}{winner} has {score_text(best)}"
 
     @property
@@ -303,12 +313,15 @@ class Frugal(Steerable):
 
     def _choose(self) -> Allocation | None:
         if first := self._fresh.first:
-            return Allocation(self.learners[first[1]], self.schedule.sizes[0])
+            return self._first(self.learners[first[1]])
         decided = self._decide()
         chosen = decided[0] if decided else self._affordable()
         self._hedging = None if decided else chosen
         if chosen is None and (group := self._worth_more()):
-            return Allocation(self._start_more(group), self.schedule.sizes[0])
+            return self._first(self._start_more(group))
+        if chosen is None and (late := self._overdue()):
+            self._late.discard(self._position[late])
+            return self._first(late)
         if chosen is None:
             self._joining = chosen = next(iter(self._wanted()), None)
         if chosen is None:
@@ -316,6 +329,22 @@ class Frugal(Steerable):
         self._waiting.discard(self._position[chosen])
         self._cheapest.discard(self._position[chosen])
         return self._limited(self._next_of(chosen))
+
+    def _first(self, learner: str) -> Allocation:
+        return Allocation(learner, self.schedule.sizes[0], self._costs.first_limit(learner))
+
+    def _tried_again(self) -> bool:
+        """Return whether the outstanding allocation is the first of its learner, and was ended before."""
+        asked = self._outstanding
+        return asked is not None and asked.size == self.schedule.sizes[0] and (asked.limit or 0.0) > FIRST_SECONDS
+
+    def _overdue(self) -> str | None:
+        """Return the learner whose first evaluation is tried again next, if it may take so much longer."""
+        if self._late.first is None:
+            return None
+        learner = self.learners[self._late.first[1]]
+        most = max(LATE_SECONDS, self._spent)
+        return learner if not self._at_full or (self._costs.first_limit(learner) or 0.0) <= most else None
 
     def _next_of(self, learner: str) -> Allocation:
         size = self._size_after(learner, self._curves[learner].sizes[-1])
@@ -501,9 +530,8 @@ class Frugal(Steerable):
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner
-        self._fresh.discard(self._position[learner])
-        self._waiting.discard(self._position[learner])
-        self._cheapest.discard(self._position[learner])
+        for ranking in (self._fresh, self._late, self._waiting, self._cheapest):
+            ranking.discard(self._position[learner])
         self._outlooks.pop(learner, None)
         seconds = self._costs.paid(allocation, outcome)
         if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
@@ -516,7 +544,7 @@ class Frugal(Steerable):
             return
         if isinstance(outcome, Postponed):
             self._costs.ended(allocation, seconds)
-            self._look(learner)
+            self._enter(learner)
             return
         if allocation.size == self.schedule.sizes[0]:
             insort(self._firsts, outcome.valid_score)
@@ -560,7 +588,8 @@ class Frugal(Steerable):
         self._forget_decision()
         self._unranked[learner] = None
         if not self._curves[learner].sizes:
-            self._fresh.push(0.0, self._position[learner])
+            lost = self._costs.lost(learner)
+            (self._late if lost else self._fresh).push(-lost, self._position[learner])
         elif not self._has_all_rows(learner):
             self._look(learner)
 
@@ -571,7 +600,7 @@ class Frugal(Steerable):
             self._hedging = None
         if learner == self._joining:
             self._joining = None
-        for ranking in (self._fresh, self._waiting, self._cheapest):
+        for ranking in (self._fresh, self._late, self._waiting, self._cheapest):
             ranking.discard(self._position[learner])
 
     def _reopen(self) -> None:
@@ -583,6 +612,7 @@ class Frugal(Steerable):
             and self._decide() is None
             and self._affordable() is None
             and self._worth_more() is None
+            and self._overdue() is None
             and not self._wanted()
         )
 
