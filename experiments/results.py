@@ -27,6 +27,7 @@ from counts import counts
 from curves import PARITY_ROWS
 from datasets import DATA_SETS
 from effects import effects
+from machines import FOLDER, machines
 from replays import MEASURED, Curves, all_curves, grouped, largest, markdown, percent
 from table1 import table_1
 from table2 import table_2
@@ -57,6 +58,7 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED, *, partial: bool =
         "circumstances": _circumstances(tables),
         "clocks": clocks(tables),
         "effects": effects(tables),
+        "machines": machines(tables, measured / FOLDER),
         "enough": _recorded(measured / "enough.json"),
         "dividing": _recorded(measured / "dividing.json"),
         "protocols": _recorded(measured / "protocols.json"),

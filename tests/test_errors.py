@@ -32,6 +32,16 @@ def test_failures_are_grouped_and_counted() -> None:
     assert str(AllLearnersFailed({"bayes": failures["bayes"]})).startswith("The only learner failed: 1 x error")
 
 
+def test_text_and_missing_values_that_no_learner_can_take_come_with_advice() -> None:
+    text = Failure("error", "ValueError: could not convert string to float: 'Private'")
+    missing = Failure("error", "ValueError: Input X contains NaN.")
+    assert str(AllLearnersFailed({"a": text, "b": text})).endswith(
+        ": a, b. Text needs an encoder, such as OrdinalEncoder, in a pipeline before such a learner."
+    )
+    assert str(AllLearnersFailed({"a": text, "b": missing})).count(" in a pipeline before such a learner.") == 2
+    assert "pipeline" not in str(AllLearnersFailed({"a": Failure("crash", "")}))
+
+
 def test_it_survives_the_way_to_another_process() -> None:
     error = AllLearnersFailed({"bayes": Failure("error", "negative values")})
     twin = pickle.loads(pickle.dumps(error))

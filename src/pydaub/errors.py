@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 NUMBER: Final = re.compile(r"-?(?:0x[0-9a-f]+|\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?)")
 DISK: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # of a disk that is full or fails
 KEPT: Final = "What was measured is kept: resume the run once this is mended."
+# What to do about messages of scikit-learn that learners of one's own often end with.
+ADVICE: Final = {
+    "could not convert string": "Text needs an encoder, such as OrdinalEncoder, in a pipeline before such a learner.",
+    "contains NaN": "Missing values need a SimpleImputer in a pipeline before such a learner.",
+}
 TIME_LIMIT: Final = "time limit"  # the reason of a run that its time limit stopped
 
 
@@ -95,7 +100,9 @@ class AllLearnersFailed(PydaubError, ValueError):
         self.result: Any = None  # set by `run`
         count = len(self.failures)
         summary = f"All {count} learners failed" if count > 1 else "The only learner failed"
-        super().__init__(f"{summary}: {'; '.join(grouped(self.failures))}.")
+        said = " ".join(str(failure.message) for failure in self.failures.values())
+        advice = "".join(f" {what}" for part, what in ADVICE.items() if part in said)
+        super().__init__(f"{summary}: {'; '.join(grouped(self.failures))}.{advice}")
 
     def __reduce__(self) -> tuple[type[AllLearnersFailed], tuple[dict[str, Any]]]:
         return type(self), (self.failures,)  # the constructor takes the failures, not the message

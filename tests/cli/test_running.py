@@ -465,7 +465,7 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--learner-timeout", "0s"), "`--learner-timeout` must be more than 0, got '0s'."),
         (("--learner-memory", "0GB"), "`--learner-memory` must be more than 0, got '0GB'."),
         (("--learner-memory", "500"), "`--learner-memory` must be an amount with a unit, such as 500MB or 2GB"),
-        (("--learner-memory", "0.0001KB"), "`learner_memory` must be a number of bytes, more than 0"),
+        (("--learner-memory", "0.0001KB"), "`learner_memory` must be a number of bytes, more than 1,000,000"),
         (("--kind", "nonsense"), "`--kind` must be written as column=kind, got 'nonsense'."),
         (("--kind", "a=nonsense"), "got 'nonsense' for 'a'."),
         (("--kind", "zz=numeric"), "must name columns of the data, got 'zz'."),

@@ -17,6 +17,7 @@ import assumptions
 import counts
 import effects
 import enough
+import machines
 import numpy as np
 import paper
 import pytest
@@ -243,6 +244,28 @@ def test_each_seed_counts_once() -> None:
     short = made({"a": [0.1] * 3, "b": [0.2] * 3})
     long = made({"a": [0.1] * 5, "b": [0.2] * 5})
     assert grouped([short, long, short]) == {("parity", "sklearn"): [long]}
+
+
+def test_tables_of_two_machines_are_compared_up_to_what_both_have(tmp_path: Path) -> None:
+    names = [f"{letter}{number}" for letter in "abc" for number in range(4)]
+    about = {"machine": "old", "timeout": 6.0, "learners": len(names), "left_out": 0}
+    old = made({name: [0.5, 0.6, 0.7, 0.8] for name in names} | {"slow": [0.5, 0.6, 0.7, 0.9]}, seconds=0.001)
+    new = made({name: [0.5, 0.6, 0.7, 0.8, 0.8] for name in names} | {"slow": [0.5, 0.6, 0.7, 0.8, 0.9]}, seconds=0.002)
+    stuck = Table({**new.table.outcomes, Allocation("slow", 2500): Measurement(1.0, 0.8, 15.0)})
+    new = Curves({**new.about, **about, "machine": "new", "timeout": 60.0, "clock": "cpu"}, stuck)
+    assert machines.machines([new], tmp_path / "none") == "No table was measured on two machines."
+    rows = [
+        f"{each.learner},{each.size},1.0,{told.valid_score},{told.seconds},"
+        for each, told in old.table.outcomes.items()
+        if isinstance(told, Measurement)
+    ]
+    (tmp_path / "old.csv").write_text("\n".join(["learner,size,train_score,valid_score,seconds,failure", *rows]))
+    (tmp_path / "old.json").write_text(json.dumps({**old.about, **about}))
+    text = machines.machines([new], tmp_path)
+    assert "| PARITY | old, wall-clock seconds | 2,500 | 6 | 32 |" in text
+    assert "| PARITY | new, CPU seconds | 2,500 | 6 | 66 |" in text, "12 trainings of 5 s, and one is ended after 6 s"
+    assert "took 2.00 times as long as on the first (median of 51; eight of ten: 2.00 to 2.00 times)" in text
+    assert "51 of these have the same validation score" in text
 
 
 def test_limits_and_projections() -> None:

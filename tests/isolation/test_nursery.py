@@ -343,8 +343,10 @@ def test_a_server_that_was_started_early_in_vain_is_ended(function: str | None) 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e300, "5", []])
 def test_limits_under_which_nothing_could_run_are_refused(limit: Any) -> None:
-    message = r"must be a number of {}, more than 0 and less than 1e\+18, got .*\. Leave it out for no limit\.$"
-    with pytest.raises(InputError, match="^`learner_timeout` " + message.format("seconds")):
+    message = r"must be a number of {} and less than 1e\+18, got .*\. Leave it out for no limit\.$"
+    with pytest.raises(InputError, match="^`learner_timeout` " + message.format("seconds, more than 0")):
         Limits(limit)
-    with pytest.raises(InputError, match="^`learner_memory` " + message.format("bytes")):
+    with pytest.raises(InputError, match="^`learner_memory` " + message.format("bytes, more than 1,000,000")):
         Limits(None, limit)
+    with pytest.raises(InputError, match="^`learner_memory` " + message.format("bytes, more than 1,000,000")):
+        Limits(None, 512)

@@ -176,7 +176,7 @@ def test_memory_mapped_files_do_not_count(nursery: Nursery, tmp_path: Path) -> N
 
 
 @linux
-@pytest.mark.parametrize("memory", [1, 100_000])
+@pytest.mark.parametrize("memory", [1_000_001, 2_000_000])
 def test_tiny_memory_limits_hold_too(nursery: Nursery, memory: int) -> None:
     assert ended(nursery, "fill_memory", Limits(memory=memory)).status == "memory"
 

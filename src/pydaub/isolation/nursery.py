@@ -34,6 +34,7 @@ MARKER: Final = re.compile(f"{OWN}[0-9a-f]{{16}}")
 RETRIES: Final = 2  # of a call that somebody else has killed; the last one is the only call at that time
 LOOK_SECONDS: Final = 1.0  # how often it is checked that the server was not stopped
 SERVER_KILLED: Final = "the process that started it was killed"
+LEAST_BYTES: Final = 1_000_000  # nothing can be trained with less: whoever gives less thinks of another unit
 MOST: Final = 1e18  # seconds or bytes; the system cannot represent larger limits
 # Libraries read these when they are loaded. A call that may use more threads raises the number with threadpoolctl.
 ENVIRONMENT: Final = {
@@ -60,13 +61,13 @@ class Limits:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        for name, unit, limit in (
-            ("learner_timeout", "seconds", self.seconds),
-            ("learner_memory", "bytes", self.memory),
+        for name, limit, least, wanted in (
+            ("learner_timeout", self.seconds, 0.0, "seconds, more than 0"),
+            ("learner_memory", self.memory, LEAST_BYTES, f"bytes, more than {LEAST_BYTES:,}"),
         ):
-            if limit is not None and not (isinstance(limit, int | float) and 0 < limit < MOST):
+            if limit is not None and not (isinstance(limit, int | float) and least < limit < MOST):
                 raise InputError(
-                    f"`{name}` must be a number of {unit}, more than 0 and less than {MOST:g}, got {limit!r}."
+                    f"`{name}` must be a number of {wanted} and less than {MOST:g}, got {limit!r}."
                     " Leave it out for no limit."
                 )
 
