@@ -47,7 +47,6 @@ def test_the_page_is_one_file_with_a_strict_policy_and_says_nothing_about_the_ru
     assert "naive-bayes-gaussian" not in answer.text
     assert page.token not in answer.text
     assert answer.status_code == 200
-    assert "__" not in answer.text, "every mark has been replaced"
     assert "/*SCRIPT*/" not in answer.text
     assert not re.findall(r'(?:src|href)="(?!#|data:)', answer.text)
     assert "http://" not in answer.text.replace("http://www.w3.org/2000/svg", "")
@@ -57,6 +56,7 @@ def test_the_page_is_one_file_with_a_strict_policy_and_says_nothing_about_the_ru
     nonce = re.search(r"script-src 'nonce-([^']+)'", policy)
     assert nonce
     assert f'<script nonce="{nonce[1]}">' in answer.text
+    assert "__" not in answer.text.replace(nonce[1], ""), "every mark has been replaced"
     assert nonce[1] not in httpx.get(page.base).text
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["x-frame-options"] == "DENY"

@@ -129,3 +129,4 @@ def test_an_impossible_event_is_reported_and_earlier_ones_are_kept(journal: byte
     told = following.snapshot()
     assert told["learners"]
     assert told["header"]["words"] == "damaged: the rest of its journal cannot be read"
+    assert told["header"]["verdict"]["line"].startswith("Before the damage: ")

@@ -91,3 +91,4 @@ def test_commands_are_those_that_work_and_survive_a_shell(tmp_path: Path) -> Non
     assert [words[1] for words in said("finished", "model.skops")] == ["predict", "report", "show"]
     assert [words[1] for words in said("killed", None)] == ["resume", "report", "show"]
     assert [words[1] for words in said("running", None)] == ["report", "show"]
+    assert [words[1] for words in said("damaged", None)] == ["report", "show"]

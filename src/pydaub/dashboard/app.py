@@ -261,7 +261,7 @@ class Dashboard:
         from pydaub.runs.saving import PICKLE, SAFE  # noqa: PLC0415  # imports numpy
 
         account = self._account()
-        state = account.state if account else "waiting"
+        state = "damaged" if self.following.trouble else account.state if account else "waiting"
         model = next((name for name in (SAFE, PICKLE) if (self.folder / name).exists()), None)
         return {
             "run": self.title,

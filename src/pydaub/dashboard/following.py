@@ -9,6 +9,7 @@ from pydaub.errors import PydaubError
 from pydaub.runs.account import GOING_ON, Account
 from pydaub.runs.journal import MAGIC, Lines, check_format, is_held
 from pydaub.views.story import DAMAGED, story, waiting
+from pydaub.views.verdict import KILLED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,8 @@ class Following:
         told["header"]["trouble"] = trouble
         if self.trouble and not told["header"]["going"]:
             told["header"]["words"] = DAMAGED
+            said = told["header"]["verdict"]
+            said["line"] = said["line"].replace(KILLED, "Before the damage: ", 1)
         now = {one["learner"]: one for one in told["learners"]}
         told["learners"] = [one for name, one in now.items() if one != self._sent.get(name)]
         self._sent, self._seen = now, len(account.decisions)

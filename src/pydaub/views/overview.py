@@ -87,7 +87,7 @@ def commands(folder: Path, state: str, model: str | None) -> list[list[str]]:
     found = [["Predict new rows", f"pydaub predict {run} NEW.csv"]] if model else []
     if model and model.endswith(".pkl"):
         found[0][1] += " --trust"
-    if state not in (*GOING_ON, "finished"):
+    if state not in (*GOING_ON, "finished", "damaged"):
         found.append(["Continue the run", f"pydaub resume {run}"])
     return [*found, ["Write a report", f"pydaub report {run}"], ["Show it on the terminal", f"pydaub show {run}"]]
 

@@ -56,6 +56,7 @@ class Verdict:
     seconds: tuple[float, float] | None = None
 
 
+KILLED: Final = "Killed or interrupted: "
 WAITING: Final = Verdict("The run has not begun.", "waiting")
 
 
@@ -80,7 +81,7 @@ def _state(account: Account) -> str:
     """Return how the run is, as the beginning of a sentence; empty where the sentence says it."""
     if account.state == "stopped":
         return "Stopped by hand: " if account.stopped == BY_HAND else f"Stopped ({account.stopped}): "
-    return {"paused": "Paused: ", "killed": "Killed or interrupted: "}.get(account.state, "")
+    return {"paused": "Paused: ", "killed": KILLED}.get(account.state, "")
 
 
 def _unled(account: Account) -> str:
