@@ -632,6 +632,24 @@ def test_idle_workers_do_not_train_what_cannot_pay_on_all_rows() -> None:
         assert bool(on_all_rows) == guessed, "only those as good as the leader are worth a guess"
 
 
+@pytest.mark.parametrize("workers", [2, 3, 8])
+@pytest.mark.parametrize("seed", seeds(10, 100))
+def test_guesses_have_a_limit_too(seed: int, workers: int) -> None:
+    table = random_table(random.Random(seed), SCHEDULE)
+    engine = CountingEngine(table, workers)
+    run(Frugal(table.learners, SCHEDULE), engine)
+    assert all(each.limit for each in engine.begun), "a guess that is asked for while it runs keeps its limit"
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_a_guess_that_takes_too_long_is_ended(workers: int) -> None:
+    table = exploding(1e9, 0.905)
+    engine = EndingEngine(table, workers)
+    result = run(Frugal(table.learners, SCHEDULE), engine)
+    assert result.selected == "cheap"
+    assert engine.clock < 10_000
+
+
 def test_declared_costs_set_no_limits() -> None:
     table = exploding(1000.0)
     costs = dict.fromkeys(table.learners, (0.01, 1.0))

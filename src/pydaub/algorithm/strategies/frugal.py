@@ -179,7 +179,7 @@ class Frugal(Steerable):
         if self._joining:
             yield from (self._limited(self._next_of(name)) for name in self._wanted() if name != self._joining)
         elif self._hedging:
-            yield from (self._next_of(self.learners[position]) for _, position in self._cheapest)
+            yield from (self._limited(self._next_of(self.learners[position])) for _, position in self._cheapest)
         elif self.winner is None:
             self._rank()
             following = self._waiting.first or (0.0, 0)
@@ -207,11 +207,7 @@ class Frugal(Steerable):
         """Yield this size for every learner without an outcome, except the outstanding one."""
         asked = self._outstanding.learner if self._outstanding else None
         names = (self.learners[position] for _, position in self._fresh)
-        yield from (
-            self._first(name) if size == self.schedule.sizes[0] else Allocation(name, size)
-            for name in names
-            if name != asked
-        )
+        yield from (Allocation(name, size, self._costs.first_limit(name)) for name in names if name != asked)
 
     def priority(self, learner: str) -> float | None:
         """Return the learner's worth at today's price of time; at the full size, its score."""
@@ -359,12 +355,16 @@ class Frugal(Steerable):
         """Return the allocation with the time after which it is ended, several times its forecast.
 
         The strategy then decides anew, with the higher price. The time depends on the learner alone, so that it is the
-        same for a guess.
+        same for a guess of its next size.
         """
-        outlook = self._outlooks.get(allocation.learner)
-        if not self._costs.measured or outlook is None or allocation != self._next_of(allocation.learner):
+        learner = allocation.learner
+        if not self._costs.measured:
             return allocation
-        return replace(allocation, limit=OVERRUN * outlook.steps[0][1] + GRACE)
+        if learner not in self._outlooks:  # a guess, before the first outcome
+            return replace(allocation, limit=self._costs.first_limit(learner))
+        following = allocation == self._next_of(learner)
+        forecast = self._outlooks[learner].steps[0][1] if following else self._costs.of(learner, allocation.size)
+        return replace(allocation, limit=OVERRUN * forecast + GRACE)
 
     def _affordable(self) -> str | None:
         """Return the cheapest learner that the share of time for hedges still pays for."""
