@@ -70,7 +70,7 @@ def draw(found: dict[tuple[int, int], tuple[float, float, int]], sizes: tuple[in
             )
     axes.set_xlabel("times as fast as training everything (mean over data sets)")
     axes.set_ylabel("mean loss, percentage points")
-    axes.margins(x=0.12, y=0.12)
+    axes.margins(x=0.15, y=0.12)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, loc="upper right")
     axes.set_title("DAUB with other first sizes and ratios (paper: b = 500, r = 1.5)", pad=12)

@@ -42,8 +42,8 @@ def table_1(tables: Iterable[Curves]) -> str:
                 whole = [mine[-1] if mine else ("not measured",) * 3 for _, mine in columns]
                 rows.append(["**Allocation in all, ours**", *(_text(cell) for cells in whole for cell in cells)])
         notes = "; ".join(
-            f"{one.about['title']}: {len(one.table.learners)} learners, N = {one.full_size:,}, "
-            f" {len(one.failed) or 'no'} learners of full training without a score"
+            f"{one.about['title']}: {len(one.table.learners)} learners, N = {one.full_size:,},"
+            f" {len(one.failed) or 'none'} without a score at N"
             for one in ours.values()
         )
         parts.append(

@@ -66,7 +66,7 @@ def test_a_run_is_drawn_in_every_format_and_always_alike(tmp_path: Path) -> None
         assert len(content) > 2000
     for path in again:
         assert path.read_bytes() == (tmp_path / "a" / path.name).read_bytes()
-    assert "Selected: best; 1 other was ahead of it with fewer rows" in (tmp_path / "a" / "figure1.svg").read_text()
+    assert "Selected: best; 1 other led with fewer rows" in (tmp_path / "a" / "figure1.svg").read_text()
 
 
 @pytest.mark.parametrize("count", [2, 52, 600])

@@ -47,7 +47,7 @@ FONT: Final = "DejaVu Sans"  # comes with matplotlib; it has Latin, Greek, Cyril
 
 
 def leaders(curves: Mapping[str, Points], best: str) -> list[str]:
-    """Return the learners that were ahead of the best at a size that both have had, in the order of their lead."""
+    """Return the learners that led at a size that the best has had too, in this order."""
     own = dict(curves[best])
     ahead: list[str] = []
     for size in sorted(own):
@@ -89,7 +89,7 @@ def curves_of_leaders(
     axes.set_ylabel(f"validation {_called(scores)}")
     first = "no other was ahead with as many rows" if len(curves) > 1 else "the only learner"
     if ahead:
-        first = f"{counted(len(ahead), 'other')} {'was' if len(ahead) == 1 else 'were'} ahead of it with fewer rows"
+        first = f"{counted(len(ahead), 'other')} led with fewer rows"
     axes.set_title(_literal(f"{title}; {first}"), fontsize=10, loc="left")
     axes.grid(alpha=0.3)
     axes.figure.legend(  # with labels given here: one that begins with _ would be left out otherwise
