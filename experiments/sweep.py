@@ -65,7 +65,7 @@ def draw(found: dict[tuple[int, int], tuple[float, float, int]], sizes: tuple[in
             axes.annotate(
                 f"b = {sizes[start]:,}",
                 (speed_up, loss),
-                xytext=(6, 5 if stride == 1 else -13),
+                xytext=(6, -13 if stride == 1 else 5),
                 textcoords="offset points",
             )
     axes.set_xlabel("times as fast as training everything (mean over data sets)")
