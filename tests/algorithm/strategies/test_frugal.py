@@ -633,7 +633,7 @@ def test_idle_workers_do_not_train_what_cannot_pay_on_all_rows() -> None:
 
 
 @pytest.mark.parametrize("workers", [2, 3, 8])
-@pytest.mark.parametrize("seed", seeds(10, 100))
+@pytest.mark.parametrize("seed", seeds(5, 15))
 def test_guesses_have_a_limit_too(seed: int, workers: int) -> None:
     table = random_table(random.Random(seed), SCHEDULE)
     engine = CountingEngine(table, workers)
