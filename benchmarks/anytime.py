@@ -30,6 +30,7 @@ import pandas as pd
 
 from benchmarks.lcdb.curves import Task, tasks_11
 from pydaub import Allocation, Frugal, NothingMeasured, Postponed, Schedule, Scores, TableEngine, run
+from pydaub.algorithm.strategies.sizes import few, grown
 
 MEASURED = Path(__file__).parents[1] / "experiments" / "measured"
 FIRST_SIZE = 1_000  # rows; what a first training costs
@@ -96,7 +97,7 @@ class Given(Frugal):
 
 def sizes_within(task: Task, seconds: float) -> tuple[int, ...]:
     """Return the usual sizes, or smaller ones if all learners need more than `seconds` of training for the first."""
-    usual = Frugal._used(task.sizes)  # noqa: SLF001  # the sizes of the strategy
+    usual = few(task.sizes)
     fitting = [
         size
         for size in task.sizes
@@ -104,7 +105,7 @@ def sizes_within(task: Task, seconds: float) -> tuple[int, ...]:
     ]
     if not fitting or fitting[-1] == usual[0]:
         return usual
-    return Frugal._grown(task.sizes, task.full_size, fitting[-1])  # noqa: SLF001  # as above
+    return grown(task.sizes, task.full_size, fitting[-1])
 
 
 def losses(task: Task, workers: int, first_round: float) -> list[float]:

@@ -23,6 +23,7 @@ from pydaub.algorithm.strategies.drawing import RECENT, expected_gain
 from pydaub.algorithm.strategies.groups import Groups
 from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.relatives import Relatives
+from pydaub.algorithm.strategies.sizes import few, few_for_families
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
 from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, from_one, number, score_text
@@ -43,13 +44,7 @@ COSTS: Final = Parameter(
 # exceeds delta with it.
 SHARE: Final = 0.15
 LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the error of the best learner so far
-PARTS, LEAST_ROWS, MOST_ROWS = 128, 400, 8_000  # the first size is N / PARTS, from LEAST_ROWS to MOST_ROWS
-# Parts and least rows for families: boosters with early stopping take nearly as long on fewer rows.
-FAMILY_PARTS, FAMILY_ROWS = 16, 1_500
-RATIO: Final = 4
-JUMP: Final = 8  # after an eighth of the rows come all of them
-NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
-LATE_SECONDS: Final = 900.0  # a learner without any outcome may take so long, or as long as everything else
+LATE_SECONDS: Final = 100.0  # a learner without any outcome may take so long, or as long as everything else
 HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
 
@@ -133,7 +128,7 @@ class Frugal(Steerable):
                 raise InputError(f"`{name}` must be given by name, or None, got {given!r}.")
         if not isinstance(scores, Scores):
             raise InputError(f"`scores` must be Scores, got {scores!r}.")
-        super().__init__(learners, self._fewer(schedule) if families else schedule)
+        super().__init__(learners, Schedule(few_for_families(schedule.sizes)) if families else schedule)
         self._groups = Groups(self.learners, spaces or {}, families or {})
         self._relatives = Relatives(self._groups, self._curves, self.schedule.full_size)
         self._members = from_one(members, "members")
@@ -283,29 +278,7 @@ class Frugal(Steerable):
 
     @staticmethod
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """Return about N/128, N/32, N/8 and N: each further size would cost more than it tells.
-
-        With more than a million rows, N/128 would be many rows for a first look at every learner: it begins with fewer.
-        """
-        return Frugal._grown(sizes, PARTS, LEAST_ROWS)
-
-    @staticmethod
-    def _grown(sizes: tuple[int, ...], parts: int, least: int) -> tuple[int, ...]:
-        """Return sizes that grow fourfold from N / `parts`, but at least from `least` rows."""
-        full = sizes[-1]
-        used = [_nearest(sizes[:-1] or sizes, max(min(least, full / RATIO), min(full / parts, MOST_ROWS)))]
-        while used[-1] * JUMP < full:
-            following = _nearest([size for size in sizes if size > used[-1]], RATIO * used[-1])
-            if following * NEAR > full and used[-1] >= ENOUGH_ROWS:
-                break
-            used.append(following)
-        return tuple(sorted({*used, full}))
-
-    @classmethod
-    def _fewer(cls, schedule: Schedule) -> Schedule:
-        """Leave out sizes that cost nearly as much as all rows: relatives tell what all rows bring."""
-        used, full = cls._grown(schedule.sizes, FAMILY_PARTS, FAMILY_ROWS), schedule.full_size
-        return Schedule(tuple(size for size in used if size == full or size * NEAR < full))
+        return few(sizes)
 
     def _choose(self) -> Allocation | None:
         if first := self._fresh.first:
@@ -620,8 +593,3 @@ class Frugal(Steerable):
 def _hedge_price(outlook: Outlook) -> float:
     """Return the seconds up to the last size before all rows; after that size, those on all rows."""
     return sum(seconds for _, seconds in outlook.steps[: max(len(outlook.steps) - 1, 1)])
-
-
-def _nearest(sizes: Iterable[int], wanted: float) -> int:
-    """Return the size that differs from the wanted one by the smallest factor."""
-    return min(sizes, key=lambda size: abs(math.log(size / wanted)))
