@@ -12,7 +12,7 @@ import pytest
 
 from data.forms import FORMS, FRAME, LABELS, NUMBERS, ROWS, equal
 from pydaub import InputError
-from pydaub.data import Prepared, Sample, Split, prepare
+from pydaub.data import Prepared, Sample, Split, prepare, prepared
 from pydaub.data.rows import MatrixRows
 
 TARGETS: dict[str, Any] = {
@@ -239,3 +239,28 @@ def test_a_part_has_the_weights_and_groups_of_its_rows() -> None:
     part = held.valid(20)
     assert part.X.ravel().tolist() == part.y.tolist() == np.asarray(part.weights).tolist()
     assert len(np.asarray(part.groups)) == 20
+
+
+def test_which_rows_a_part_has_is_worked_out_once_for_all_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.arange(300.0)
+    held = prepare(values[:, None], np.where(values % 3, "often", "seldom"))
+    held.save(tmp_path / "data")
+    expected = held.valid(20).X.tolist()
+
+    def opened() -> Prepared:
+        found = Prepared.open(tmp_path / "data")
+        found.workings = tmp_path / "workings"
+        return found
+
+    assert opened().valid(20).X.tolist() == expected, "there is no such folder"
+    (tmp_path / "workings").mkdir()
+    assert opened().valid(20).X.tolist() == expected
+    (kept,) = (tmp_path / "workings").iterdir()
+    with monkeypatch.context() as context:
+        context.setattr(prepared, "shuffled", None)
+        assert opened().valid(20).X.tolist() == expected, "read from the file"
+    for damage in (b"", kept.read_bytes()[:-9]):
+        kept.write_bytes(damage)
+        assert opened().valid(20).X.tolist() == expected

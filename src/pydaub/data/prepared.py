@@ -8,6 +8,7 @@ import os
 import shutil
 from contextlib import suppress
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
@@ -108,6 +109,8 @@ class Prepared:
         self.full_size = len(train.rows)
         self.valid_size = len(valid.rows)
         self.folder: Path | None = None
+        self.workings: Path | None = None  # a folder for what processes work out from the rows only once
+        self._places: dict[int, Array] = {}  # of parts of the validation rows, by their size
         self._labels = labels
         self._train = train
         self._valid = valid
@@ -147,8 +150,24 @@ class Prepared:
 
     def valid_places(self, size: int) -> Array:
         """Return which of the validation rows `valid` returns for a size below their number."""
+        if size not in self._places:
+            self._places[size] = self._kept_places(size)
+        return self._places[size]
+
+    def _kept_places(self, size: int) -> Array:
+        """Read these places from the workings, or work them out and keep them there."""
+        path = None if self.workings is None else self.workings / f"valid-{size}.npy"
+        if path is not None:
+            with suppress(OSError, ValueError, EOFError):
+                return np.asarray(np.load(path))
         codes = np.unique(self._valid.target, return_inverse=True)[1] if self.schema.task == "classification" else None
-        return np.sort(shuffled(codes, self.valid_size, np.random.default_rng(0))[:size])
+        places = np.sort(shuffled(codes, self.valid_size, np.random.default_rng(0))[:size])
+        if path is not None:
+            content = BytesIO()
+            np.save(content, places)
+            with suppress(OSError):
+                write_whole(path, content.getvalue())
+        return places
 
     def save(self, folder: Path) -> None:
         """Write everything to a new folder, atomically."""

@@ -7,6 +7,7 @@
       task.pkl                      scoring, folds, seed, ...
       learners/DIGEST.pkl           a learner, pickled by value; DIGEST is computed from its name
       encoded/KEY/                  rows that were encoded for all learners, while the run goes on; at most 1 GiB in all
+      encoded/valid-4000.npy        which validation rows score a learner with few rows, likewise
       learned/DIGEST-750.pkl        what it learned on 750 rows, from which larger sizes start
       fitted/DIGEST-21500-0.91.pkl  the learner fitted on 21,500 rows, and its validation score
       predicted/DIGEST-21500-0.91.pkl  what it predicts for validation rows, by which an ensemble is chosen
@@ -156,9 +157,11 @@ class Workbench:
         """Return the prepared rows."""
         with self._needed("read"):
             try:
-                return Prepared.open(self.folder / "data")
+                rows = Prepared.open(self.folder / "data")
             except InputError as error:
                 raise FolderTrouble(f"{error} {KEPT}") from None
+        rows.workings = self.folder / "encoded"
+        return rows
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
         """Return the size of the largest smaller sample and what was learned on it; None if there is none."""
