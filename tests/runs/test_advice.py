@@ -71,6 +71,18 @@ def test_learners_that_are_far_behind_need_few_rows_although_their_errors_are_ot
     assert "the closest other learner" in with_bad.sentences[0]
 
 
+def test_the_noise_of_a_learner_that_is_far_behind_does_not_stand_for_that_of_a_close_one() -> None:
+    """Here only a dummy has all rows besides the best learner."""
+    first, bad = drawn(0.9, 0.0)["first"], drawn(0.5, 0.0)["second"]
+    alone, with_bad = (advise(run_of(parts), 0.01) for parts in ({"first": first}, {"first": first, "bad": bad[::-1]}))
+    assert (with_bad.compared, with_bad.needed) == (0, alone.needed)
+    assert "another learner, if they share half of their errors" in with_bad.sentences[0]
+    nearly = tuple(part - 0.02 for part in first)  # it is behind, and makes the same errors
+    with_nearly = advise(run_of({"first": first, "nearly": nearly}), 0.01)
+    assert with_nearly.compared == 1
+    assert with_nearly.detectable == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_run_with_one_finalist_has_the_noise_of_its_score() -> None:
     first = drawn(0.8, 0.2)["first"]
     advice = advise(run_of({"first": first}))

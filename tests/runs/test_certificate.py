@@ -450,6 +450,9 @@ def test_what_a_projection_is_made_of() -> None:
     assert found == pytest.approx(0.0002), "so short a time says nothing of how it grows"
     parts = Measurement(1.0, 1.0, 2.0, fitting=2.0, scoring=0.0, scored=5)
     assert projected_seconds([(a, parts)], {"a": Growth(2.0, 2.0)}, 100) == pytest.approx(200.0), "as it is declared"
+    more = Measurement(1.0, 1.0, 5.0, fitting=3.0, scoring=0.0)
+    assert projected_seconds([(a, more)], {"a": Growth(2.0, 2.0)}, 10) == pytest.approx(5.0), "what it took, all in all"
+    assert projected_seconds([(a, more)], {"a": Growth(2.0, 2.0)}, 100) == pytest.approx(302.0), "the rest stays"
 
 
 def test_of_a_run_that_trained_everything_the_projection_is_what_it_took() -> None:

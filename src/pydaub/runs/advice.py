@@ -101,8 +101,9 @@ def advise(account: Account, delta: float | None = None) -> Advice:
 
     The noise of a difference is measured by pairs: the selected learner and each other one with all rows were scored on
     the same blocks of validation rows. Only those count that come close: a learner that is far behind makes other
-    errors, so its difference is noisier, but so large that few rows show it. Where there is no other one, the noise of
-    an accuracy stands for it, which is right for two learners that share half of their errors.
+    errors, so its difference is noisier, but so large that few rows show it. Where none comes close, the noise of an
+    accuracy stands for one that would, which is right for two learners that share half of their errors; or that of the
+    closest one, where it is less.
 
     Parameters
     ----------
@@ -128,8 +129,7 @@ def advise(account: Account, delta: float | None = None) -> Advice:
         for name, each in full.items()
         if name != leader and len(each.parts) == len(own.parts) > 0
     ]
-    close = [error for gap, error in pairs if gap < SURENESS * error] or [error for _, error in sorted(pairs)[:1]]
-    error = max(close, default=scores.standard_error(account.full_size, own))
+    compared, error = _noise(pairs, scores.standard_error(account.full_size, own))
     if error is None:
         raise InputError(f"Advice needs the noise of the scores, which is not known for {scores.name} in this run.")
     if delta is None:
@@ -148,7 +148,15 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     elif times < 1:
         later = _with_fewer(found[leader], rows, scores)
     told = SURENESS * error
-    return Advice(leader, own.valid_score, len(close), delta, account.full_size, scores.rows, told, needed, later)
+    return Advice(leader, own.valid_score, compared, delta, account.full_size, scores.rows, told, needed, later)
+
+
+def _noise(pairs: list[tuple[float, float]], assumed: float | None) -> tuple[int, float | None]:
+    """Return how many pairs tell the noise of a difference, and the noise: that of the close ones, if there are any."""
+    close = [error for gap, error in pairs if gap < SURENESS * error]
+    if not close and pairs and (assumed is None or min(pairs)[1] < assumed):
+        close = [min(pairs)[1]]
+    return len(close), max(close, default=assumed)
 
 
 def _with_fewer(curve: Sequence[Step], rows: int, scores: Scores) -> Prospect | None:

@@ -98,8 +98,9 @@ def projected_seconds(
 ) -> float | None:
     """Return about how long training every learner on all rows would take; None if one was never tried.
 
-    `growths` says how the cost of each learner grows; a learner's times are extrapolated accordingly. One that failed
-    counts with the time it took until then. `rows` is the number of validation rows.
+    `growths` says how the cost of each learner grows; a learner's times are extrapolated accordingly. What an
+    evaluation took besides fitting and scoring counts as measured with the most rows. A learner that failed counts with
+    the time it took until then. `rows` is the number of validation rows.
     """
     times: dict[str, list[tuple[int, Measurement]]] = {}
     failed: dict[str, float] = {}
@@ -111,7 +112,11 @@ def projected_seconds(
     if not {*times, *failed} >= {*growths}:
         return None
     points = {name: sorted(each, key=lambda point: point[0]) for name, each in times.items()}
-    return sum(
-        failed[name] if name in failed else seconds_ahead(points[name], full_size, growth, rows)
-        for name, growth in growths.items()
-    )
+    total = 0.0
+    for name, growth in growths.items():
+        if name in failed:
+            total += failed[name]
+        else:
+            _, last = points[name][-1]
+            total += seconds_ahead(points[name], full_size, growth, rows) + last.seconds - last.own_seconds
+    return total
