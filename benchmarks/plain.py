@@ -28,6 +28,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from contextlib import closing, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -76,13 +77,18 @@ class Plain(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a run took: wall time, seconds of evaluations and of fitting in them, and the selected learner."""
+    """What a run took: wall time, seconds of evaluations and of fitting in them, and the selected learner.
+
+    `dearest` is the learner that took most of the others, and `share` its part of the seconds.
+    """
 
     wall: float
     seconds: float
     fitting: float
     selected: str
     score: float
+    dearest: str
+    share: float
 
 
 def trained(learner: Learner, data: Prepared, timeout: float) -> Plain:
@@ -154,7 +160,11 @@ def raced(path: Path, arguments: argparse.Namespace) -> Ran:
         events = [json.loads(line) for line in Path(folder, "run", "journal.jsonl").read_text().splitlines()]
     told, outcomes = json.loads(done.stdout), [event for event in events if event["kind"] == "evaluated"]
     seconds, fitting = (sum(event.get(part) or 0.0 for event in outcomes) for part in ("seconds", "fitting"))
-    return Ran(wall, seconds, fitting, told["selected"], told["valid_score"])
+    selected, each = told["selected"], Counter[str]()
+    for event in outcomes:
+        each[event["learner"]] += event["seconds"]
+    dearest, took = max(((name, took) for name, took in each.items() if name != selected), key=lambda pair: pair[1])
+    return Ran(wall, seconds, fitting, selected, told["valid_score"], dearest, took / seconds)
 
 
 def projected(data: Prepared, arguments: argparse.Namespace) -> dict[str, float]:
@@ -269,9 +279,10 @@ def main() -> None:
     parser.add_argument("--no-projections", action="store_true", help="leave the second table out")
     arguments = parser.parse_args()
     print(
-        "| data | rows to train | loop s | run s | times faster | of it fitting | wall s | times the winner | loss % |"
+        "| data | rows to train | loop s | run s | times faster | of it fitting | wall s | times the winner | loss % "
+        "| dearest of the others |"
     )
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|---|", flush=True)
     ratios, losses, errors, others = [], [], [], []
     for path in arguments.files:
         data = load(str(path), arguments.target, split=Split(fraction=VALIDATION_FRACTION))
@@ -282,9 +293,10 @@ def main() -> None:
         ratios.append(everything / ran.seconds)
         losses.append(loss)
         share = f"{100 * ran.fitting / ran.seconds:.0f} %" if ran.fitting else "?"
+        dearest = f"{ran.dearest} {100 * ran.share:.0f} %"
         alone = ran.wall / plain[ran.selected].seconds
         row = (f"{everything:.0f}", f"{ran.seconds:.1f}", f"{ratios[-1]:.1f}", share, f"{ran.wall:.0f}", f"{alone:.0f}")
-        print(f"| {path.stem} | {data.full_size:,} | {' | '.join(row)} | {loss:.2f} |", flush=True)
+        print(f"| {path.stem} | {data.full_size:,} | {' | '.join(row)} | {loss:.2f} | {dearest} |", flush=True)
         if not arguments.no_projections:
             for name, seconds in projected(data, arguments).items():
                 if plain[name].seconds > SHORT:

@@ -85,6 +85,11 @@ def replayed(task: Task, method: str) -> Replay:
         result = run(made, TableEngine(task.table))
         assert result.selected  # noqa: S101  # no recorded learner fails
         selected, spent = result.selected, result.seconds
+    return judged(task, method, selected, spent)
+
+
+def judged(task: Task, method: str, selected: str, spent: float) -> Replay:
+    """Compare a choice, and the seconds that it took, with full training."""
     full = sum(measured.seconds for measured in task.at_full.values())
     best = max(task.learners, key=lambda name: task.at_full[name].valid_score)
     return Replay(

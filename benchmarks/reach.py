@@ -1,0 +1,218 @@
+"""How fast could a run be? Replay the trainings of real data sets with other settings, and with a cap on bets.
+
+    python -m benchmarks.reach FILE.parquet [FILE.parquet ...] --keep build/plain [--lcdb] [--lcdb11 FILE]
+
+Every learner is trained on all rows, as in plain.py, and evaluated at the smaller sizes of a run, on one core. Both are
+kept in the folder `--keep`, so that they are measured only once. Strategies are replayed on what was measured.
+
+The first table has the speed-up over the loop and the loss of `frugal` with several deltas, and what any strategy could
+reach that looks at every learner twice at the sizes of a run: these looks, and the best learner's way to all rows.
+
+The second caps bets: once a learner has all rows, no training is begun whose forecast exceeds a share of the time that
+the run has taken so far. With `--lcdb` it also has the recorded curves of LCDB with odd ids.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import math
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.lcdb.curves import SEEDS, tasks, tasks_11
+from benchmarks.lcdb.run import GROUPS, Replay, figures, judged
+from benchmarks.plain import Plain, loop
+from pydaub import Frugal, Schedule, Scores, Table, TableEngine, run
+from pydaub.algorithm.strategies.frugal import DELTA
+from pydaub.data import Split, load
+from pydaub.engines.processes import ProcessEngine
+from pydaub.evaluation.evaluate import Task
+from pydaub.isolation.nursery import Limits
+from pydaub.learners import portfolio
+from pydaub.records import (
+    VALIDATION_FRACTION,
+    Allocation,
+    Failure,
+    Measurement,
+    Outcome,
+    Postponed,
+    outcome_from_json,
+    outcome_to_json,
+)
+from pydaub.runs.plan import plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from benchmarks.lcdb.curves import Task as LcdbTask
+
+DELTAS: Final = (0.005, 0.01, 0.02, 0.03)
+SHARES: Final = (math.inf, 2.0, 1.0, 0.5, 0.33)
+LOOKS: Final = 2  # sizes that every learner gets before any is left behind
+
+
+class EndingEngine(TableEngine):
+    """A table engine that ends evaluations at their limit, as workers do."""
+
+    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
+        """Begin a virtual evaluation."""
+        super().submit(allocation, guess=guess)
+        if allocation.limit is not None and self._table[allocation].seconds > allocation.limit:
+            entry = next(each for each in self._running if each[2] == allocation)
+            self._running.remove(entry)
+            ended = Postponed(allocation.limit)
+            heapq.heappush(self._running, (self.clock + allocation.limit, entry[1], allocation, ended))
+
+
+class Capped(Frugal):
+    """`frugal` that begins no training whose forecast exceeds a share of the time so far, once one has all rows."""
+
+    share = math.inf
+
+    def _highest(self) -> tuple[str, float] | None:
+        self._rank()
+        most = math.inf if self._best_at_full is None else self.share * self._spent
+        held = [
+            (worth, position)
+            for worth, position in self._waiting
+            if self._outlooks[self.learners[position]].steps[0][1] > most
+        ]
+        for _, position in held:
+            self._waiting.discard(position)
+        found = super()._highest()
+        for worth, position in held:
+            self._waiting.push(worth, position)
+        return found
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """All trainings of a data set, the settings of the strategy, and what the loop took."""
+
+    name: str
+    table: Table
+    settings: dict[str, Any]
+    full_size: int
+    everything: float
+
+    @property
+    def at_full(self) -> dict[str, float]:
+        """The scores on all rows."""
+        outcomes = {name: self.table[Allocation(name, self.full_size)] for name in self.table.learners}
+        return {name: each.valid_score for name, each in outcomes.items() if isinstance(each, Measurement)}
+
+    def least(self, selected: str) -> float:
+        """Return the seconds of the looks at every learner, and of the selected one's way to all rows."""
+        sizes = self.settings["sizes"]
+        looks = sum(
+            self.table[Allocation(name, size)].seconds for name in self.table.learners for size in sizes[:LOOKS]
+        )
+        return looks + sum(self.table[Allocation(selected, size)].seconds for size in sizes[LOOKS:])
+
+
+def recorded(path: Path, arguments: argparse.Namespace) -> Recorded:
+    """Train every learner at every size of a run, or read what was kept."""
+    data = load(str(path), arguments.target, split=Split(fraction=VALIDATION_FRACTION))
+    plain = loop(path, data, arguments)
+    learners = portfolio(arguments.learners, data.schema)
+    planned = plan(Task(data, learners, scoring=None, metrics="none"), "frugal")
+    kept = Path(arguments.keep) / f"{path.stem}.sizes.json"
+    if not kept.exists():
+        found = {}
+        with (
+            TemporaryDirectory(prefix="pydaub-") as folder,
+            closing(ProcessEngine(planned.task, 1, Path(folder), Limits(arguments.timeout))) as engine,
+        ):
+            for size in planned.strategy.schedule.sizes[:-1]:
+                for name in learners:
+                    engine.submit(Allocation(name, size))
+                    if collected := engine.collect():
+                        found[f"{size} {name}"] = outcome_to_json(collected[1])
+        kept.write_text(json.dumps(found))
+    outcomes: dict[Allocation, Outcome] = {}
+    for key, fields in json.loads(kept.read_text()).items():
+        size, _, name = key.partition(" ")
+        outcomes[Allocation(name, int(size))] = outcome_from_json(fields)
+    outcomes |= {Allocation(name, data.full_size): _of_loop(each) for name, each in plain.items()}
+    everything = sum(each.seconds for each in plain.values())
+    return Recorded(path.stem, Table(outcomes), planned.strategy.settings, data.full_size, everything)
+
+
+def _of_loop(each: Plain) -> Outcome:
+    if each.score is None:
+        return Failure("timeout", "no score in the loop", each.seconds)
+    return Measurement(None, each.score, each.seconds, fitting=each.fitting, scoring=each.scoring)
+
+
+def replayed(data: Recorded, delta: float = DELTA.default, share: float = math.inf) -> tuple[float, float]:
+    """Return how many times as fast as the loop `frugal` is, and its loss in percent."""
+    strategy = Capped.from_settings({**data.settings, "delta": delta})
+    strategy.share = share
+    result, scores = run(strategy, EndingEngine(data.table)), data.at_full
+    return data.everything / result.seconds, 100 * (max(scores.values()) - scores[str(result.selected)])
+
+
+def on_lcdb(task: LcdbTask, share: float) -> Replay:
+    """Replay the default with a cap on a task of LCDB."""
+    strategy = Capped(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows))
+    strategy.share = share
+    result = run(strategy, EndingEngine(task.table))
+    return judged(task, "frugal", str(result.selected), result.seconds)
+
+
+def lines_of_lcdb(given: Iterable[LcdbTask]) -> list[str]:
+    """Return the lines of the second table for the curves of LCDB."""
+    found = list(given)
+    lines = []
+    for least in GROUPS:
+        cells = []
+        for share in SHARES:
+            made = figures([on_lcdb(task, share) for task in found if task.full_size >= least])
+            cells.append(f"{made.speed_up:.1f}; {100 * made.valid.mean:.2f} (worst {100 * made.valid.worst:.2f})")
+        lines.append(f"| LCDB, N >= {least:,} | {' | '.join(cells)} |")
+    return lines
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path, help="data files")
+    parser.add_argument("--target", default="target", help="column to predict (default: target)")
+    parser.add_argument("--learners", default="sklearn", help="portfolio or names (default: sklearn)")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one training (default: 60)")
+    parser.add_argument("--keep", default="build/plain", help="folder that keeps what was measured")
+    parser.add_argument("--lcdb", action="store_true", help="also the recorded curves of LCDB 1.0 with odd ids")
+    parser.add_argument("--lcdb11", type=Path, help="Parquet file with curves of LCDB 1.1")
+    arguments = parser.parse_args()
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})  # seconds are those of one core
+    measured = [recorded(path, arguments) for path in arguments.files]
+    os.sched_setaffinity(0, allowed)
+    print("Times faster than the loop; loss in percent.\n")
+    print(f"| data | {' | '.join(f'delta {delta:g}' for delta in DELTAS)} | two looks and the winner |")
+    print("|---|" + "--:|" * (len(DELTAS) + 1))
+    for data in measured:
+        found = [replayed(data, delta) for delta in DELTAS]
+        best = max(data.at_full, key=lambda name: data.at_full[name])
+        cells = [f"{faster:.1f}; {loss:.2f}" for faster, loss in found]
+        print(f"| {data.name} | {' | '.join(cells)} | {data.everything / data.least(best):.1f} |")
+    print("\nA training may be forecast to take at most this share of the time so far:\n")
+    print(f"| data | {' | '.join('no cap' if share == math.inf else f'{share:g}' for share in SHARES)} |")
+    print("|---|" + "--:|" * len(SHARES))
+    for data in measured:
+        found = [replayed(data, share=share) for share in SHARES]
+        print(f"| {data.name} | {' | '.join(f'{faster:.1f}; {loss:.2f}' for faster, loss in found)} |")
+    if arguments.lcdb or arguments.lcdb11:
+        more = tasks_11(arguments.lcdb11, "odd") if arguments.lcdb11 else ()
+        print("\n".join(lines_of_lcdb(chain(tasks(Path("build/lcdb"), "odd", SEEDS), more))))
+
+
+if __name__ == "__main__":
+    main()
