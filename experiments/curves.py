@@ -22,6 +22,7 @@ import argparse
 import csv
 import json
 import math
+import os
 import platform
 import re
 import shutil
@@ -33,7 +34,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cpu import cpu_engine
+from cpu import CpuEngine
 from datasets import HERE, data_set, source
 from replays import MEASURED
 
@@ -105,7 +106,7 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     outcomes = {allocation: outcome for table in before for allocation, outcome in table.tried(about["timeout"])}
     settings = {**Plan(task, strategy).settings, **{name: about[name] for name in (*ALIKE, "timeout")}}
     with Journal(working / "journal.jsonl", settings) as journal:
-        engine = cpu_engine(task, jobs, working, about["timeout"], int(wanted.memory_gb * 1e9))
+        engine = CpuEngine(task, jobs, working, about["timeout"], int(wanted.memory_gb * 1e9))
         try:
             run(strategy, engine, journal, known=outcomes, time_limit=budget, watch=progress.take)
         except (AllLearnersFailed, NothingMeasured) as error:
@@ -128,7 +129,7 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     if not left_out:
         shutil.rmtree(working)
         for table in before:
-            if table.path != path:
+            if table.path != path and table.about["sizes"][-1] <= sizes[-1]:  # a larger one holds more, though begun
                 table.path.unlink()
                 table.path.with_suffix(".json").unlink()
     return path
@@ -274,8 +275,7 @@ def machine() -> str:
     """Return a description of the processor and its cores."""
     lines = _output("lscpu").splitlines()
     name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("Model name")), platform.machine())
-    cores = _output("nproc") or "?"
-    return f"{platform.system()} {platform.machine()}, {cores} cores ({name})"
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count() or '?'} cores ({name})"
 
 
 def commit() -> str:

@@ -131,8 +131,9 @@ def _circumstances(tables: Sequence[Curves]) -> str:
         for (portfolio, limit), titles in limits.items()
     )
     packages = ", ".join(f"{package} {' and '.join(sorted(found))}" for package, found in versions.items())
+    jobs = _every(tables, "jobs").replace(", ", " or ")
     return (
-        f"Machine: {_machines(tables)}; {_every(tables, 'jobs')} trainings at a time. Limits for one training:"
+        f"Machine: {_machines(tables)}; {jobs} trainings at a time. Limits for one training:"
         f" {ended}, and {_every(tables, 'memory_gb')} GB. Seeds: {_every(tables, 'seed')}. Commit:"
         f" {_every(tables, 'commit')}. Measured on {_every(tables, 'date')}. Versions: {packages}."
     )

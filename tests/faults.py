@@ -22,6 +22,7 @@ from pydaub.isolation.proc import children_of
 
 ENOUGH = 120.0  # seconds; a wait in a test takes this long only if it would never end
 MB = 1 << 20
+NAP = 0.3  # seconds
 KEPT: list[bytes] = []
 
 
@@ -225,7 +226,7 @@ def stop_server(times: int) -> str:
 
 
 def nap() -> str:
-    time.sleep(0.3)
+    time.sleep(NAP)
     return "awake"
 
 

@@ -8,22 +8,27 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
-import cpu
+import numpy as np
 import pytest
+from cpu import CpuEngine
 from curves import Before, Wanted, main, measure, missing_of, write_table
 from replays import Curves
 
+import faults
+import faulty
 from pydaub import Allocation, Daub, Failure, Full, Measurement, Outcome, Schedule, run
-from pydaub.engines import worker
+from pydaub.data import prepare
 from pydaub.engines.recorded import Table
 from pydaub.engines.table import TableEngine
 from pydaub.errors import InputError
+from pydaub.evaluation.evaluate import Task
 from pydaub.events import Evaluated
-from pydaub.isolation.child import Answer
+from pydaub.learners import Learner
 from pydaub.runs.journal import read
+from tables import collected
 
 SCRIPT = Path(__file__).parents[2] / "experiments" / "curves.py"
 QUICK = Wanted("parity", "tree,naive-bayes-bernoulli", full_size=1500)
@@ -77,6 +82,10 @@ def test_when_the_budget_runs_out_it_reports_what_is_left_out_and_can_continue(
                 break
     assert len(done) == 3, "it continued"
     assert done[1] < 28
+    begun = path.read_bytes()
+    short = measure(Wanted(wanted.data, wanted.learners, full_size=1500), tmp_path, jobs=1)
+    assert path.read_bytes() == begun, "a smaller table does not replace it"
+    assert short != path
 
 
 @pytest.mark.slow("processes")
@@ -161,26 +170,22 @@ def test_with_a_longer_limit_only_the_stopped_learners_are_measured_again(tmp_pa
     assert not table.enough(2500, 60.0)
 
 
-def test_time_and_limit_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A learner that sleeps is not stopped and costs nothing; one that computes is stopped."""
-
-    def work_at(busy: bool) -> Answer:  # noqa: FBT001  # as a worker is called
-        end = time.perf_counter() + 0.6
-        while busy or time.perf_counter() < end:
-            sum(range(1000)) if busy else time.sleep(0.1)
-        return Answer({"seconds": 0.6}, reusable=True)
-
-    monkeypatch.setattr(worker, "work_at", work_at)
-    monkeypatch.setenv(cpu.VARIABLE, "0.4")
-    before = signal.getsignal(signal.SIGPROF)
-    try:
-        asleep, awake = cpu.work_at(busy=False), cpu.work_at(busy=True)
-    finally:
-        signal.signal(signal.SIGPROF, before)
-    assert asleep.reusable
-    assert asleep.value["seconds"] < 0.4
-    assert (awake.value["failure"], awake.reusable) == ("timeout", False)
-    assert awake.value["seconds"] >= 0.4
+def test_time_and_limit_are_those_of_the_cpu(tmp_path: Path) -> None:
+    """A learner that sleeps is not stopped and costs little; one that computes is stopped, also where Python cannot."""
+    random = np.random.default_rng(0)
+    learners = {what: Learner(what, faulty.Faulty(what)) for what in ("nap", "loop", "loop_in_c", "segfault")}
+    task = Task(prepare(random.normal(size=(100, 2)), random.integers(2, size=100)), learners, metrics="none")
+    outcomes = {}
+    with closing(CpuEngine(task, 2, tmp_path, 1.0, 10**9)) as engine:
+        for what in learners:
+            engine.submit(Allocation(what, 70))
+            outcomes[what] = collected(engine)[1]
+    assert isinstance(outcomes["nap"], Measurement)
+    assert outcomes["nap"].seconds < faults.NAP
+    for what in ("loop", "loop_in_c"):
+        assert outcomes[what] == Failure("timeout", "longer than 1 s of CPU time", 1.0)
+    assert isinstance(crash := outcomes["segfault"], Failure)
+    assert crash.kind == "crash"
 
 
 def test_invalid_arguments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
