@@ -13,7 +13,7 @@ data, settings, machine and versions, and the learners that are missing at each 
 
 After a kill, or when the budget ran out, the same command continues: from the journal in the table's .run folder, and
 from tables with the same circumstances, complete or not. A larger --full-size or --timeout takes over what was measured
-with a smaller one. A complete table is replaced only by a complete one.
+with a smaller one. A table that is not complete yet is in the folder `begun` below that of the complete ones.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cpu import CpuEngine
 from datasets import HERE, data_set, source
-from replays import MEASURED
+from replays import BEGUN, MEASURED
 
 from pydaub import PAPER_SIZES, Account, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
 from pydaub.algorithm.strategies.rounds import Rounds
@@ -120,9 +121,8 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     if left_out:
         total = len(learners) * len(sizes)
         print(f"{path.stem}: {left_out} of {total} left out, because the budget ran out.", file=sys.stderr)
-        if any(table.path == path and table.whole for table in _tables(folder, wanted, slug)):
-            print(f"{path.stem}: the table stays as it is until all are measured.", file=sys.stderr)
-            return path
+        path = folder / BEGUN / path.name
+        path.parent.mkdir(exist_ok=True)
     write_table(path, tuple(learners), sizes, outcomes)
     about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out, "missing": missing}
     path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
@@ -132,6 +132,8 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
             if table.path != path and table.about["sizes"][-1] <= sizes[-1]:  # a larger one holds more, though begun
                 table.path.unlink()
                 table.path.with_suffix(".json").unlink()
+        with suppress(OSError):  # others are begun, or none was
+            (folder / BEGUN).rmdir()
     return path
 
 
@@ -171,7 +173,8 @@ class Before:
 
 def _tables(folder: Path, wanted: Wanted, slug: str) -> list[Before]:
     """Return the tables of these learners, data and seed, the one with the most rows last."""
-    paths = folder.glob(f"{wanted.data}-{slug}-*-{wanted.seed}.csv")
+    name = f"{wanted.data}-{slug}-*-{wanted.seed}.csv"
+    paths = [*folder.glob(name), *folder.glob(f"{BEGUN}/{name}")]
     found = [
         Before(path, json.loads(path.with_suffix(".json").read_text()))
         for path in paths

@@ -10,7 +10,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
 
 from effects import limited
-from replays import Curves, all_curves, markdown, percent
+from replays import Curves, curves_in, markdown, percent
 
 from pydaub import Measurement
 
@@ -27,7 +27,7 @@ def machines(tables: Iterable[Curves], folder: Path) -> str:
 
     The folder has the tables of the first machine.
     """
-    by_key = {_key(one): one for one in (all_curves(folder) if folder.exists() else [])}
+    by_key = {_key(one): one for one in curves_in(folder)}
     pairs = [(by_key[_key(one)], one) for one in tables if _key(one) in by_key]
     rows, said = list[list[str]](), list[str]()
     for pair in pairs:

@@ -69,7 +69,7 @@ def still_missing(plan: Iterable[Wanted], known: Iterable[Curves]) -> list[Wante
     limits: dict[Wanted, float] = {}
     for one in known:
         about = one.about
-        for wanted in plan if not about["left_out"] else ():
+        for wanted in plan:
             same = (about["data"], about["portfolio"], about["seed"]) == (wanted.data, wanted.learners, wanted.seed)
             if same and about["sizes"][-1] >= wanted.sizes(about["train_rows"])[-1]:
                 limits[wanted] = max(about["timeout"], limits.get(wanted, 0.0))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 MEASURED: Final = Path(__file__).parent / "measured"  # the tables behind docs/results.md
+BEGUN: Final = "begun"  # a folder in it, for tables that are not complete yet
 BOOTSTRAP: Final = 3  # sizes that DAUB gives to every learner
 PORTFOLIOS: Final = {"weka": "the paper's 41 of WEKA", "sklearn": "scikit-learn"}
 
@@ -161,12 +162,19 @@ class Replay:
         return given
 
 
-def all_curves(folder: Path) -> list[Curves]:
-    """Read every table in a folder, with data sets in the paper's order."""
+def all_curves(folder: Path, *, partial: bool = False) -> list[Curves]:
+    """Read every table in a folder; with `partial`, also those that are begun, up to the size that is complete."""
+    if found := curves_in(folder, folder / BEGUN) if partial else curves_in(folder):
+        return found
+    raise InputError(f"{folder} must hold measured tables, got none. Run experiments/curves.py first.")
+
+
+def curves_in(*folders: Path) -> list[Curves]:
+    """Read the tables of folders, which need not exist, with data sets in the paper's order."""
     from datasets import DATA_SETS  # noqa: PLC0415  # imports pandas and pyarrow, which reading tables does not need
 
     order, found = list(DATA_SETS), []
-    for path in sorted(folder.glob("*.csv")):
+    for path in sorted(path for folder in folders for path in folder.glob("*.csv")):
         one = Curves.read(path)
         try:
             one.sizes  # noqa: B018  # raises if the table has too few sizes
@@ -174,8 +182,6 @@ def all_curves(folder: Path) -> list[Curves]:
             print(f"Skipped: {error}", file=sys.stderr)
             continue
         found.append(one)
-    if not found:
-        raise InputError(f"{folder} must hold measured tables, got none. Run experiments/curves.py first.")
     return sorted(
         found, key=lambda one: (one.about["portfolio"] != "weka", order.index(one.about["data"]), one.about["seed"])
     )

@@ -28,7 +28,7 @@ from curves import PARITY_ROWS
 from datasets import DATA_SETS
 from effects import effects
 from machines import FOLDER, machines
-from replays import MEASURED, Curves, all_curves, grouped, largest, markdown, percent
+from replays import BEGUN, MEASURED, Curves, all_curves, curves_in, grouped, largest, markdown, percent
 from table1 import table_1
 from table2 import table_2
 
@@ -45,13 +45,8 @@ TOP: Final = 8  # classifiers to which most rows go in the paper
 MANY: Final = 10_000  # rows; in the paper four learners get a larger sample, all within 1.5 % of the best
 
 
-def page(tables: Sequence[Curves], measured: Path = MEASURED, *, partial: bool = False) -> str:
-    """Return the page, with links to the pictures that `drawings` makes.
-
-    Tables that are not complete yet are only named, unless `partial`: then they count up to the size that is complete.
-    """
-    begun = [one for one in tables if one.about["left_out"]]
-    tables = [one for one in tables if partial or not one.about["left_out"]]
+def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
+    """Return the page of these tables, with links to the pictures that `drawings` makes."""
     parts = {
         "sizes": _sizes(tables),
         "data": _data(tables),
@@ -72,7 +67,7 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED, *, partial: bool =
         "accuracy": accuracy(tables),
         "assumptions": assumptions(tables),
         "fewer": _fewer(tables),
-        "left_out": "; ".join([*left_out(tables), *map(progress, begun)]),
+        "left_out": "; ".join([*left_out(tables), *map(progress, curves_in(measured / BEGUN))]),
         "weka": _version(tables, "weka"),
         "java": _version(tables, "java"),
         "ended": _ended(tables),
@@ -271,10 +266,9 @@ def _kinds(one: Curves) -> Counter[str]:
 
 
 def write(measured: Path, path: Path, *, partial: bool = False) -> None:
-    """Write the page and its pictures."""
-    tables = all_curves(measured)
-    text = page(tables, measured, partial=partial)
-    tables = [one for one in tables if partial or not one.about["left_out"]]
+    """Write the page and its pictures; with `partial`, of tables that are not complete yet too."""
+    tables = all_curves(measured, partial=partial)
+    text = page(tables, measured)
     path.parent.mkdir(parents=True, exist_ok=True)
     for draw, name, size in ((figure1.figure_1, "figure1", figure1.SIZE), (figure2.figure_2, "figure2", figure2.SIZE)):
         drawings(draw, name, size, tables, path.parent / "figures")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from cpu import CpuEngine
 from curves import Before, Wanted, main, measure, missing_of, write_table
-from replays import Curves
+from replays import BEGUN, Curves, all_curves
 
 import faults
 import faulty
@@ -82,10 +82,14 @@ def test_when_the_budget_runs_out_it_reports_what_is_left_out_and_can_continue(
                 break
     assert len(done) == 3, "it continued"
     assert done[1] < 28
+    assert path.parent == tmp_path / BEGUN, "no script reads it there"
     begun = path.read_bytes()
     short = measure(Wanted(wanted.data, wanted.learners, full_size=1500), tmp_path, jobs=1)
     assert path.read_bytes() == begun, "a smaller table does not replace it"
-    assert short != path
+    assert short.parent == tmp_path
+    longer = measure(Wanted(wanted.data, wanted.learners, full_size=2500), tmp_path, jobs=2)
+    assert path.exists(), "nor does one of middle size"
+    assert [each.table.name for each in all_curves(tmp_path)] == [str(longer)]
 
 
 @pytest.mark.slow("processes")
