@@ -251,16 +251,18 @@ def test_which_rows_a_part_has_is_worked_out_once_for_all_processes(
 
     def opened() -> Prepared:
         found = Prepared.open(tmp_path / "data")
-        found.workings = tmp_path / "workings"
+        found.shared = tmp_path / "shared"
         return found
 
     assert opened().valid(20).X.tolist() == expected, "there is no such folder"
-    (tmp_path / "workings").mkdir()
+    (tmp_path / "shared").mkdir()
     assert opened().valid(20).X.tolist() == expected
-    (kept,) = (tmp_path / "workings").iterdir()
+    (kept,) = (tmp_path / "shared").iterdir()
     with monkeypatch.context() as context:
         context.setattr(prepared, "shuffled", None)
         assert opened().valid(20).X.tolist() == expected, "read from the file"
-    for damage in (b"", kept.read_bytes()[:-9]):
+    whole = kept.read_bytes()
+    flipped = (whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(len(whole)))
+    for damage in (b"", whole[:-8], whole + whole, *flipped):
         kept.write_bytes(damage)
         assert opened().valid(20).X.tolist() == expected

@@ -138,7 +138,7 @@ def predict(
     seconds = units.seconds(learner_timeout, "--learner-timeout")
     with Predictor(folder, trust=trust, seconds=seconds) as predictor:
         from pydaub.data import new_rows  # slow imports, while the child begins to load the learner
-        from pydaub.data.prepared import write_output
+        from pydaub.data.writing import write_output
         from pydaub.runs.folder import RunFolder
 
         columns = predictor.predict(new_rows(RunFolder(folder).schema(), data, encoding=encoding), proba=proba)

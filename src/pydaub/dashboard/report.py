@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.dashboard.page import assembled
-from pydaub.data.prepared import write_output
+from pydaub.data.writing import write_output
 from pydaub.errors import grouped
 from pydaub.views.story import story
 from pydaub.views.summary import shown

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from contextlib import suppress
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
@@ -20,6 +18,7 @@ from pydaub.data.rows import FORMS, FrameRows, Rows, mapped, save_array
 from pydaub.data.schema import Schema
 from pydaub.data.split import shuffled
 from pydaub.data.target import CODED, labels_from_json, labels_to_json
+from pydaub.data.writing import read_sealed, sync, write_sealed
 from pydaub.errors import InputError
 from pydaub.records import whole
 
@@ -109,7 +108,7 @@ class Prepared:
         self.full_size = len(train.rows)
         self.valid_size = len(valid.rows)
         self.folder: Path | None = None
-        self.workings: Path | None = None  # a folder for what processes work out from the rows only once
+        self.shared: Path | None = None  # a folder for results that all processes share
         self._places: dict[int, Array] = {}  # of parts of the validation rows, by their size
         self._labels = labels
         self._train = train
@@ -155,18 +154,16 @@ class Prepared:
         return self._places[size]
 
     def _kept_places(self, size: int) -> Array:
-        """Read these places from the workings, or work them out and keep them there."""
-        path = None if self.workings is None else self.workings / f"valid-{size}.npy"
+        """Read these places from the shared folder, or work them out and keep them there."""
+        path = None if self.shared is None else self.shared / f"valid-{size}"
         if path is not None:
-            with suppress(OSError, ValueError, EOFError):
-                return np.asarray(np.load(path))
+            with suppress(OSError, Damaged):
+                return np.frombuffer(read_sealed(path), np.int64)
         codes = np.unique(self._valid.target, return_inverse=True)[1] if self.schema.task == "classification" else None
         places = np.sort(shuffled(codes, self.valid_size, np.random.default_rng(0))[:size])
         if path is not None:
-            content = BytesIO()
-            np.save(content, places)
             with suppress(OSError):
-                write_whole(path, content.getvalue())
+                write_sealed(path, places.astype(np.int64).tobytes())
         return places
 
     def save(self, folder: Path) -> None:
@@ -278,34 +275,3 @@ def _feed(digest: hashlib.blake2b, value: bytes | Array | None) -> None:
         digest.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
     else:
         digest.update(repr(value).encode())
-
-
-def sync(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to the disk."""
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
-def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file atomically; if `durable`, it also survives a power cut."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(content)
-        if durable:
-            sync(partial)
-        partial.replace(path)
-    except OSError:
-        with suppress(OSError):
-            partial.unlink()
-        raise
-
-
-def write_output(path: Path, content: bytes) -> None:
-    """Write a file that a person named, whole or not at all; to a pipe or a device, as far as it goes."""
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)
-    else:
-        write_whole(path.resolve(), content)

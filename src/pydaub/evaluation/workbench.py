@@ -7,7 +7,7 @@
       task.pkl                      scoring, folds, seed, ...
       learners/DIGEST.pkl           a learner, pickled by value; DIGEST is computed from its name
       encoded/KEY/                  rows that were encoded for all learners, while the run goes on; at most 1 GiB in all
-      encoded/valid-4000.npy        which validation rows score a learner with few rows, likewise
+      encoded/valid-4000            which validation rows score a learner with few rows; small, not part of the 1 GiB
       learned/DIGEST-750.pkl        what it learned on 750 rows, from which larger sizes start
       fitted/DIGEST-21500-0.91.pkl  the learner fitted on 21,500 rows, and its validation score
       predicted/DIGEST-21500-0.91.pkl  what it predicts for validation rows, by which an ensemble is chosen
@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import cloudpickle
 
 from pydaub.data import Prepared
-from pydaub.data.prepared import write_whole
+from pydaub.data.checksums import Damaged
+from pydaub.data.writing import read_sealed, write_sealed, write_whole
 from pydaub.errors import KEPT, FolderTrouble, InputError, is_of_learner, one_line
 from pydaub.evaluation.encoded import Encoded, make_room, read, touch, write
 from pydaub.records import Allocation, Failure
@@ -48,11 +49,6 @@ if TYPE_CHECKING:
 FITTED, PREDICTED = "fitted", "predicted"
 PARTS: Final = ("learners", "learned", FITTED, PREDICTED, "encoded")
 SELECTED: Final = "-selected"  # how the names of learners that are fitted once more end
-SEAL: Final = 16  # bytes of the digest at the end of a file
-
-
-class _Damaged(Exception):
-    """A file is not as it was written."""
 
 
 class _Fitted(NamedTuple):
@@ -88,7 +84,7 @@ class Workbench:
                 raise
             raise InputError(f"`scoring` and `cv` must be picklable, as workers need, got {one_line(error)}.") from None
         with self._needed("written"):
-            _write(self.folder / "task.pkl", content)
+            write_sealed(self.folder / "task.pkl", content)
         failures = {name: self.admit(name, learner) for name, learner in task.learners.items()}
         return {name: failure for name, failure in failures.items() if failure is not None}
 
@@ -130,7 +126,7 @@ class Workbench:
                 raise
             return Failure("error", f"it cannot be pickled, as workers need: {one_line(error)}")
         with self._needed("written"):
-            _write(self._learner(name), content)
+            write_sealed(self._learner(name), content)
         return None
 
     @contextmanager
@@ -138,7 +134,7 @@ class Workbench:
         """Turn trouble with files that are needed into `FolderTrouble`."""
         try:
             yield
-        except (OSError, _Damaged) as error:
+        except (OSError, Damaged) as error:
             file = getattr(error, "filename", None) or self.folder
             reason = getattr(error, "strerror", None) or error
             gone = f"{self.folder} is gone: if it was moved, resume the run there."
@@ -149,7 +145,7 @@ class Workbench:
     def task(self, learner: str) -> Task:
         """Return the task with this learner only."""
         with self._needed("read"):
-            content, own = _read(self.folder / "task.pkl"), _read(self._learner(learner))
+            content, own = read_sealed(self.folder / "task.pkl"), read_sealed(self._learner(learner))
         data = self.rows()
         return replace(cloudpickle.loads(content), data=data, learners={learner: cloudpickle.loads(own)})
 
@@ -160,7 +156,7 @@ class Workbench:
                 rows = Prepared.open(self.folder / "data")
             except InputError as error:
                 raise FolderTrouble(f"{error} {KEPT}") from None
-        rows.workings = self.folder / "encoded"
+        rows.shared = self.folder / "encoded"
         return rows
 
     def recall(self, allocation: Allocation) -> tuple[int, Any] | None:
@@ -178,7 +174,7 @@ class Workbench:
     def keep(self, allocation: Allocation, learned: Any) -> None:
         """Keep what was learned, from which larger sizes can start."""
         with suppress(Exception):  # pickling calls code of the user; the measurement is valid all the same
-            _write(self._path("learned", allocation), cloudpickle.dumps(learned))
+            write_sealed(self._path("learned", allocation), cloudpickle.dumps(learned))
 
     def encoded(self, key: str, make: Callable[[], Encoded]) -> Encoded:
         """Return the encoded rows of this key, which one worker makes while the others wait.
@@ -212,7 +208,7 @@ class Workbench:
             partial.mkdir()
             write(made.train, partial / "train")
             write(made.valid, partial / "valid")
-            _write(partial / "steps.pkl", cloudpickle.dumps((made.steps, made.train.shape[1])))
+            write_sealed(partial / "steps.pkl", cloudpickle.dumps((made.steps, made.train.shape[1])))
             partial.rename(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)  # it still exists only after an error
@@ -232,21 +228,21 @@ class Workbench:
         except BaseException:  # noqa: BLE001  # pickling calls code of the user; the measurement is valid all the same
             return
         with suppress(OSError):
-            _write(self._path(FITTED, allocation, f"-{score!r}"), content)
+            write_sealed(self._path(FITTED, allocation, f"-{score!r}"), content)
             if predicted is not None:
-                _write(self._path(PREDICTED, allocation, f"-{score!r}"), cloudpickle.dumps(predicted))
+                write_sealed(self._path(PREDICTED, allocation, f"-{score!r}"), cloudpickle.dumps(predicted))
 
     def kept(self, allocation: Allocation, score: float) -> Path | None:
         """Return the file of the fitted learner that was kept with this validation score, or None."""
         path = self._path(FITTED, allocation, f"-{score!r}")
-        with suppress(OSError, _Damaged):
-            _read(path)
+        with suppress(OSError, Damaged):
+            read_sealed(path)
             return path
         return None
 
     def predicted(self, allocation: Allocation, score: float) -> Any | None:
         """Return what the learner that got this validation score predicts, or None if that was not kept."""
-        with suppress(OSError, _Damaged):
+        with suppress(OSError, Damaged):
             return unpickled(self._path(PREDICTED, allocation, f"-{score!r}"))
         return None
 
@@ -257,7 +253,7 @@ class Workbench:
     def write_selected(self, path: Path, content: bytes) -> None:
         """Write a learner that was fitted once more."""
         with self._needed("written"):
-            _write(path, content)
+            write_sealed(path, content)
 
     def clear_selected(self) -> None:
         """Delete the learners that were fitted once more."""
@@ -328,34 +324,16 @@ class Workbench:
 
 def unpickled(path: Path) -> Any:
     """Return what a file of the folder holds."""
-    return cloudpickle.loads(_read(path))
+    return cloudpickle.loads(read_sealed(path))
 
 
 def _encoded(folder: Path) -> Encoded | None:
     """Return the encoded rows in a folder; None if there are none that can be read."""
-    with suppress(OSError, ValueError, _Damaged):
-        steps, features = cloudpickle.loads(_read(folder / "steps.pkl"))
+    with suppress(OSError, ValueError):
+        steps, features = cloudpickle.loads(read_sealed(folder / "steps.pkl"))
         touch(folder)
         return Encoded(steps, read(folder / "train", features), read(folder / "valid", features))
     return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically, with a digest at its end."""
-    write_whole(path, content + _seal(content))
-
-
-def _read(path: Path) -> bytes:
-    """Return what `_write` wrote; raise `_Damaged` if it is something else."""
-    sealed = path.read_bytes()
-    content, seal = sealed[:-SEAL], sealed[-SEAL:]
-    if seal != _seal(content):
-        raise _Damaged(f"{path.name} is damaged")
-    return content
-
-
-def _seal(content: bytes) -> bytes:
-    return blake2b(content, digest_size=SEAL).digest()
 
 
 @lru_cache(maxsize=1 << 16)

@@ -11,7 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.data.prepared import write_output
+from pydaub.data.writing import write_output
 from pydaub.engines.recorded import FAILURE_COLUMN, FAMILY, SCORE_TIME, SCORES, TRAIN_TIME, VALID_ROWS
 from pydaub.errors import InputError
 from pydaub.records import Failure, Measurement, Postponed

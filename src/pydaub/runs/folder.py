@@ -37,7 +37,7 @@ from pydaub.data.formats.base import what_is_there
 from pydaub.data.formats.folders import is_glob
 from pydaub.data.formats.stores import is_address
 from pydaub.data.names import listed
-from pydaub.data.prepared import sync, write_whole
+from pydaub.data.writing import sync, write_whole
 from pydaub.errors import InputError
 from pydaub.events import Started
 from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS

@@ -10,7 +10,7 @@ from io import BytesIO
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from pydaub.data.prepared import write_whole
+from pydaub.data.writing import write_whole
 from pydaub.errors import InputError
 from pydaub.records import score_text
 from pydaub.views.scales import in_view, limits, tick_labels, ticks

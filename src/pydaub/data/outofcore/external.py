@@ -35,8 +35,9 @@ from pydaub.data.outofcore.gather import gather
 from pydaub.data.outofcore.plan import Plan
 from pydaub.data.outofcore.scatter import scatter
 from pydaub.data.outofcore.survey import Survey, survey
-from pydaub.data.prepared import FORMAT, Prepared, write_whole
+from pydaub.data.prepared import FORMAT, Prepared
 from pydaub.data.split import Split
+from pydaub.data.writing import write_whole
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS, whole
 

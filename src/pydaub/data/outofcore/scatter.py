@@ -16,10 +16,10 @@ from pydaub.data.formats.arrow import frame
 from pydaub.data.outofcore.behind import Behind
 from pydaub.data.outofcore.plan import grouped
 from pydaub.data.outofcore.survey import alike
-from pydaub.data.prepared import sync, write_whole
 from pydaub.data.rows import FrameRows, MatrixRows
 from pydaub.data.schema import TEXTS
 from pydaub.data.target import finite, stored
+from pydaub.data.writing import sync, write_whole
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
