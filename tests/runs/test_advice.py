@@ -83,6 +83,30 @@ def test_the_noise_of_a_learner_that_is_far_behind_does_not_stand_for_that_of_a_
     assert with_nearly.detectable == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("gap", [0.009, 0.015, 0.03])
+def test_who_is_told_from_the_winner_now_is_told_from_it_with_the_advised_rows_too(gap: float) -> None:
+    """This one makes many other errors than the winner; a twin of the winner alone would need few rows."""
+    twins = drawn(0.9, 0.01)
+    noise = np.random.default_rng(3).normal(size=BLOCKS)
+    noise = 0.02 * (noise - noise.mean()) / noise.std(ddof=1)
+    other = np.asarray(twins["first"]) - gap + noise
+    told = SURENESS * 0.02 / np.sqrt(BLOCKS)
+    assert told < gap
+    without, found = (advise(run_of(parts), 0.01) for parts in (twins, {**twins, "other": tuple(other.tolist())}))
+    assert found.compared == without.compared + (gap < 0.01)
+    assert found.needed == pytest.approx(max(without.needed, ROWS * (told / max(gap, 0.01)) ** 2), abs=1)
+    assert found.needed > without.needed or gap == 0.03
+
+
+@pytest.mark.parametrize("others", [{}, {"other": 0.9}])
+def test_a_perfect_learner_is_told_from_one_that_is_worse_by_delta(others: dict[str, float]) -> None:
+    """With 10,000 rows and a delta of 0.01, the worse one has 100 errors, and their number varies by 10."""
+    blocks = {name: drawn(right, 0.0)["first"] for name, right in others.items()}
+    found = advise(run_of({"perfect": (1.0,) * BLOCKS, **blocks}), 0.01)
+    assert found.detectable == pytest.approx(SURENESS * 0.001, rel=0.01)
+    assert found.needed == LEAST
+
+
 def test_a_run_with_one_finalist_has_the_noise_of_its_score() -> None:
     first = drawn(0.8, 0.2)["first"]
     advice = advise(run_of({"first": first}))

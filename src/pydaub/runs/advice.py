@@ -34,8 +34,8 @@ class Advice:
     selected, score
         The learner that the run selected, and its score.
     compared
-        How many others with all training rows are too close to be told from it, at least 1: the closest; 0 if there is
-        no other, and the noise was estimated from its score.
+        How many others with all training rows come close: within delta, or too close to be told from it. 0 if none does
+        and the noise was estimated from its score; 1 if it is that of the closest other.
     delta
         The difference of scores that should be told from chance.
     train_rows, valid_rows
@@ -43,7 +43,8 @@ class Advice:
     detectable
         The smallest difference from these that its validation rows tell from chance in 8 of 10 cases.
     needed
-        Validation rows that do so for delta, at least 1,000 if there are as many.
+        Validation rows that do so for delta, and for each other learner that is farther behind; at least 1,000 if
+        there are as many.
     prospect
         What the selected learner would probably reach with the other rows in training, which may be fewer than in the
         run; None if that is unknown.
@@ -100,10 +101,9 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     """Return the advice that a run gives.
 
     The noise of a difference is measured by pairs: the selected learner and each other one with all rows were scored on
-    the same blocks of validation rows. Only those count that come close: a learner that is far behind makes other
-    errors, so its difference is noisier, but so large that few rows show it. Where none comes close, the noise of an
-    accuracy stands for one that would, which is right for two learners that share half of their errors; or that of the
-    closest one, where it is less.
+    the same blocks of validation rows. A learner that is far behind makes other errors, so its difference is noisier,
+    but so large that few rows show it. If none comes close, the standard error of the selected learner's score is used
+    (exact for two learners that share half of their errors), or that of the closest learner if it is smaller.
 
     Parameters
     ----------
@@ -129,9 +129,6 @@ def advise(account: Account, delta: float | None = None) -> Advice:
         for name, each in full.items()
         if name != leader and len(each.parts) == len(own.parts) > 0
     ]
-    compared, error = _noise(pairs, scores.standard_error(account.full_size, own))
-    if error is None:
-        raise InputError(f"Advice needs the noise of the scores, which is not known for {scores.name} in this run.")
     if delta is None:
         if scores.top != 1.0:
             raise InputError(f"`delta` must be given for {scores.name}, as a difference of scores.")
@@ -139,7 +136,14 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     most = 1.0 if scores.proportion else math.inf
     if not 0 < delta < most:
         raise InputError(f"`delta` must be greater than 0 and less than {most:g}, got {delta}.")
-    needed = max(math.ceil(scores.rows * (SURENESS * error / delta) ** 2), min(LEAST, scores.rows))
+    assumed = scores.standard_error(account.full_size, own)
+    if assumed is not None:  # learners that differ by delta disagree on at least so many rows, also if one is perfect
+        assumed = max(assumed, math.sqrt(delta * (1 - delta) / scores.rows))
+    compared, error = _noise(pairs, delta, assumed)
+    if error is None:
+        raise InputError(f"Advice needs the noise of the scores, which is not known for {scores.name} in this run.")
+    ratio = max(SURENESS * noise / max(gap, delta) for gap, noise in [*pairs, (delta, error)])
+    needed = max(math.ceil(scores.rows * ratio**2), min(LEAST, scores.rows))
     rows = account.full_size + scores.rows - needed
     times = rows / account.full_size
     later = None
@@ -151,9 +155,9 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     return Advice(leader, own.valid_score, compared, delta, account.full_size, scores.rows, told, needed, later)
 
 
-def _noise(pairs: list[tuple[float, float]], assumed: float | None) -> tuple[int, float | None]:
-    """Return how many pairs tell the noise of a difference, and the noise: that of the close ones, if there are any."""
-    close = [error for gap, error in pairs if gap < SURENESS * error]
+def _noise(pairs: list[tuple[float, float]], delta: float, assumed: float | None) -> tuple[int, float | None]:
+    """Return the standard error of a difference from learners that come close, after how many pairs it is from."""
+    close = [error for gap, error in pairs if gap < max(delta, SURENESS * error)]
     if not close and pairs and (assumed is None or min(pairs)[1] < assumed):
         close = [min(pairs)[1]]
     return len(close), max(close, default=assumed)
