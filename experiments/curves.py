@@ -130,11 +130,16 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
         shutil.rmtree(working)
         for table in before:
             if table.path != path and table.about["sizes"][-1] <= sizes[-1]:  # a larger one holds more, though begun
-                table.path.unlink()
-                table.path.with_suffix(".json").unlink()
+                _delete(table.path)
+        _delete(folder / BEGUN / path.name)  # also one of other circumstances
         with suppress(OSError):  # others are begun, or none was
             (folder / BEGUN).rmdir()
     return path
+
+
+def _delete(path: Path) -> None:
+    for each in (path, path.with_suffix(".json")):
+        each.unlink(missing_ok=True)
 
 
 class Everything(Rounds):

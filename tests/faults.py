@@ -74,6 +74,12 @@ def loop() -> NoReturn:
         pass
 
 
+def burn(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))
+
+
 def loop_in_c() -> int:
     return sum(itertools.repeat(0))  # neither releases the GIL nor checks for signals
 

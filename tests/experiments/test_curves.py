@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
+import cpu
 import numpy as np
 import pytest
 from cpu import CpuEngine
@@ -21,11 +23,13 @@ import faults
 import faulty
 from pydaub import Allocation, Daub, Failure, Full, Measurement, Outcome, Schedule, run
 from pydaub.data import prepare
+from pydaub.engines import worker
 from pydaub.engines.recorded import Table
 from pydaub.engines.table import TableEngine
 from pydaub.errors import InputError
 from pydaub.evaluation.evaluate import Task
 from pydaub.events import Evaluated
+from pydaub.isolation.child import Answer
 from pydaub.learners import Learner
 from pydaub.runs.journal import read
 from tables import collected
@@ -125,7 +129,11 @@ def test_a_table_with_other_metadata_is_measured_again(tmp_path: Path) -> None:
     about = json.loads(path.with_suffix(".json").read_text())
     path.with_suffix(".json").write_text(json.dumps({**about, "source": "another file"}))
     before = path.read_text()
+    (tmp_path / BEGUN).mkdir()
+    for file in (path, path.with_suffix(".json")):
+        (tmp_path / BEGUN / file.name).write_bytes(file.read_bytes())
     assert measure(QUICK, tmp_path, jobs=2) == path
+    assert not (tmp_path / BEGUN).exists(), "this table is whole now"
     assert json.loads(path.with_suffix(".json").read_text())["source"] == about["source"]
     assert path.read_text() != before
 
@@ -178,6 +186,7 @@ def test_time_and_limit_are_those_of_the_cpu(tmp_path: Path) -> None:
     """A learner that sleeps is not stopped and costs little; one that computes is stopped, also where Python cannot."""
     random = np.random.default_rng(0)
     learners = {what: Learner(what, faulty.Faulty(what)) for what in ("nap", "loop", "loop_in_c", "segfault")}
+    learners["a little more"] = Learner("a little more", faulty.Faulty("burn", {"seconds": 1.05}))
     task = Task(prepare(random.normal(size=(100, 2)), random.integers(2, size=100)), learners, metrics="none")
     outcomes = {}
     with closing(CpuEngine(task, 2, tmp_path, 1.0, 10**9)) as engine:
@@ -186,10 +195,24 @@ def test_time_and_limit_are_those_of_the_cpu(tmp_path: Path) -> None:
             outcomes[what] = collected(engine)[1]
     assert isinstance(outcomes["nap"], Measurement)
     assert outcomes["nap"].seconds < faults.NAP
-    for what in ("loop", "loop_in_c"):
+    for what in ("loop", "loop_in_c", "a little more"):
         assert outcomes[what] == Failure("timeout", "longer than 1 s of CPU time", 1.0)
     assert isinstance(crash := outcomes["segfault"], Failure)
     assert crash.kind == "crash"
+
+
+def test_the_limit_of_an_evaluation_does_not_end_the_next_one_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def work_at() -> Answer:
+        limits.append(resource.getrlimit(resource.RLIMIT_CPU)[0])
+        return Answer({"seconds": 1.0}, reusable=True)
+
+    monkeypatch.setattr(worker, "work_at", work_at)
+    monkeypatch.setenv(cpu.VARIABLE, "1000")
+    assert cpu.work_at().reusable
+    assert limits[0] >= 1000
+    assert resource.getrlimit(resource.RLIMIT_CPU)[0] == resource.RLIM_INFINITY
 
 
 def test_invalid_arguments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
