@@ -15,7 +15,6 @@ the largest size that all learners together get within this share of the limit, 
 from __future__ import annotations
 
 import argparse
-import heapq
 import json
 import math
 import subprocess
@@ -29,7 +28,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.lcdb.curves import Task, tasks_11
-from pydaub import Allocation, Frugal, NothingMeasured, Postponed, Schedule, Scores, TableEngine, run
+from pydaub import Frugal, NothingMeasured, Schedule, Scores, TableEngine, run
 from pydaub.algorithm.strategies.sizes import few, grown
 
 MEASURED = Path(__file__).parents[1] / "experiments" / "measured"
@@ -74,19 +73,6 @@ def order() -> None:
         print(f"{name:<24} {costs[name]:6.2f} s {best.mean():8.4f}")
 
 
-class Ending(TableEngine):
-    """An engine that ends an evaluation at the limit of its allocation, as those with processes do."""
-
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        """Begin a virtual evaluation that takes no longer than its limit."""
-        super().submit(allocation, guess=guess)
-        limit = allocation.limit or math.inf
-        if self._table[allocation].seconds > limit:
-            ended = (self.clock + limit, self._submitted, allocation, Postponed(limit))
-            self._running = [ended if entry[2] == allocation else entry for entry in self._running]
-            heapq.heapify(self._running)
-
-
 class Given(Frugal):
     """A strategy that uses all of the sizes that it is given."""
 
@@ -117,7 +103,7 @@ def losses(task: Task, workers: int, first_round: float) -> list[float]:
         sizes = sizes_within(task, first_round * whole * share * workers)
         strategy = Given(task.learners, Schedule(sizes), scores=Scores(rows=task.valid_rows))
         try:
-            result = run(strategy, Ending(task.table, workers), time_limit=whole * share)
+            result = run(strategy, TableEngine(task.table, workers, limits=True), time_limit=whole * share)
             score = task.recorded(result.selected or "", result.selected_size or 0).valid_score
         except NothingMeasured:
             score = min(scores)

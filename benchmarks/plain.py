@@ -79,7 +79,7 @@ class Plain(NamedTuple):
 class Ran(NamedTuple):
     """What a run took: wall time, seconds of evaluations and of fitting in them, and the selected learner.
 
-    `dearest` is the learner that took most of the others, and `share` its part of the seconds.
+    `dearest` is the most expensive learner that was not selected, and `share` its share of the seconds.
     """
 
     wall: float
@@ -163,7 +163,8 @@ def raced(path: Path, arguments: argparse.Namespace) -> Ran:
     selected, each = told["selected"], Counter[str]()
     for event in outcomes:
         each[event["learner"]] += event["seconds"]
-    dearest, took = max(((name, took) for name, took in each.items() if name != selected), key=lambda pair: pair[1])
+    others = [(took, name) for name, took in each.items() if name != selected]
+    took, dearest = max(others, default=(0.0, "none"))
     return Ran(wall, seconds, fitting, selected, told["valid_score"], dearest, took / seconds)
 
 

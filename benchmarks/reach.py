@@ -5,17 +5,16 @@
 Every learner is trained on all rows, as in plain.py, and evaluated at the smaller sizes of a run, on one core. Both are
 kept in the folder `--keep`, so that they are measured only once. Strategies are replayed on what was measured.
 
-The first table has the speed-up over the loop and the loss of `frugal` with several deltas, and what any strategy could
-reach that looks at every learner twice at the sizes of a run: these looks, and the best learner's way to all rows.
+The first table has the speed-up over the loop and the loss of `frugal` with several deltas. Its last column is a bound
+for strategies that evaluate every learner at the two smallest sizes of a run: the time of these evaluations and of the
+best learner's others.
 
-The second caps bets: once a learner has all rows, no training is begun whose forecast exceeds a share of the time that
-the run has taken so far. With `--lcdb` it also has the recorded curves of LCDB with odd ids.
+The second caps bets: once a learner has all rows, no training is begun whose forecast exceeds a share of X
 """
 
 from __future__ import annotations
 
 import argparse
-import heapq
 import json
 import math
 import os
@@ -42,7 +41,6 @@ from pydaub.records import (
     Failure,
     Measurement,
     Outcome,
-    Postponed,
     outcome_from_json,
     outcome_to_json,
 )
@@ -56,19 +54,6 @@ if TYPE_CHECKING:
 DELTAS: Final = (0.005, 0.01, 0.02, 0.03)
 SHARES: Final = (math.inf, 2.0, 1.0, 0.5, 0.33)
 LOOKS: Final = 2  # sizes that every learner gets before any is left behind
-
-
-class EndingEngine(TableEngine):
-    """A table engine that ends evaluations at their limit, as workers do."""
-
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        """Begin a virtual evaluation."""
-        super().submit(allocation, guess=guess)
-        if allocation.limit is not None and self._table[allocation].seconds > allocation.limit:
-            entry = next(each for each in self._running if each[2] == allocation)
-            self._running.remove(entry)
-            ended = Postponed(allocation.limit)
-            heapq.heappush(self._running, (self.clock + allocation.limit, entry[1], allocation, ended))
 
 
 class Capped(Frugal):
@@ -155,7 +140,7 @@ def replayed(data: Recorded, delta: float = DELTA.default, share: float = math.i
     """Return how many times as fast as the loop `frugal` is, and its loss in percent."""
     strategy = Capped.from_settings({**data.settings, "delta": delta})
     strategy.share = share
-    result, scores = run(strategy, EndingEngine(data.table)), data.at_full
+    result, scores = run(strategy, TableEngine(data.table, limits=True)), data.at_full
     return data.everything / result.seconds, 100 * (max(scores.values()) - scores[str(result.selected)])
 
 
@@ -163,7 +148,7 @@ def on_lcdb(task: LcdbTask, share: float) -> Replay:
     """Replay the default with a cap on a task of LCDB."""
     strategy = Capped(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows))
     strategy.share = share
-    result = run(strategy, EndingEngine(task.table))
+    result = run(strategy, TableEngine(task.table, limits=True))
     return judged(task, "frugal", str(result.selected), result.seconds)
 
 
@@ -210,8 +195,9 @@ def main() -> None:
         found = [replayed(data, share=share) for share in SHARES]
         print(f"| {data.name} | {' | '.join(f'{faster:.1f}; {loss:.2f}' for faster, loss in found)} |")
     if arguments.lcdb or arguments.lcdb11:
-        more = tasks_11(arguments.lcdb11, "odd") if arguments.lcdb11 else ()
-        print("\n".join(lines_of_lcdb(chain(tasks(Path("build/lcdb"), "odd", SEEDS), more))))
+        older = tasks(Path("build/lcdb"), "odd", SEEDS) if arguments.lcdb else ()
+        newer = tasks_11(arguments.lcdb11, "odd") if arguments.lcdb11 else ()
+        print("\n".join(lines_of_lcdb(chain(older, newer))))
 
 
 if __name__ == "__main__":

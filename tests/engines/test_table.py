@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pydaub import Allocation, Failure, InputError, Measurement, RefusedAllocation, Table, TableEngine
+from pydaub import Allocation, Failure, InputError, Measurement, Postponed, RefusedAllocation, Table, TableEngine
 from tables import collected
 
 HEADER = "learner,size,train_score,valid_score,seconds\n"
@@ -162,3 +162,16 @@ def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe.csv", Path("/dev/zero")):
         with pytest.raises(InputError, match="must be a readable file, got a pipe or a device"):
             Table.read(path)
+
+
+def test_an_evaluation_ends_at_its_limit_where_the_engine_keeps_limits() -> None:
+    long, short = Allocation("long", 10, limit=2.0), Allocation("short", 10, limit=2.0)
+    table = Table({long: Measurement(1.0, 0.5, 5.0), short: Measurement(1.0, 0.6, 1.0)})
+    engine = TableEngine(table, 2, limits=True)
+    engine.submit(long)
+    engine.submit(short)
+    assert engine.collect() == (short, table[short])
+    assert (engine.collect(), engine.clock) == ((long, Postponed(2.0)), 2.0)
+    recorded = TableEngine(table)
+    recorded.submit(long)
+    assert (recorded.collect(), recorded.clock) == ((long, table[long]), 5.0)

@@ -172,6 +172,20 @@ def seconds_ahead(
     return found + last.scoring * factor**limited * (rows or scored[-1]) / scored[-1]
 
 
+def evaluation_ahead(
+    points: Sequence[tuple[int, Measurement]],
+    size: int,
+    growth: Growth = USUAL_GROWTH,
+    rows: int | None = None,
+) -> float:
+    """Estimate the seconds of a whole evaluation at a larger size; parameters as for `seconds_ahead`.
+
+    Besides fitting and scoring, it takes as long as at the last size.
+    """
+    _, last = points[-1]
+    return seconds_ahead(points, size, growth, rows) + max(last.seconds - last.own_seconds, 0.0)
+
+
 def _slope(times: Sequence[tuple[int, float]], usual: float, rows: Sequence[int] | None = None) -> float:
     """Return the exponent between the last two sizes, per row that was scored; the usual one if they are too short."""
     if len(times) < 2 or min(times[-1][1], times[-2][1]) < SMALLEST_TIME:  # noqa: PLR2004  # two points make a slope

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydaub.engines.recorded import Table
 from pydaub.errors import InputError, ProtocolError
-from pydaub.records import from_one
+from pydaub.records import Postponed, from_one
 
 if TYPE_CHECKING:
     from pydaub.records import Allocation, Outcome
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class TableEngine:
     """An engine that looks outcomes up in a table and advances a virtual clock.
 
-    An evaluation takes as many virtual seconds as were recorded, whatever its limit. Outcomes are collected in the
-    order in which the evaluations end; those that end at the same moment, in the order of submission.
+    An evaluation takes as many virtual seconds as were recorded. Outcomes are collected in the order in which the
+    evaluations end; those that end at the same moment, in the order of submission.
 
     Parameters
     ----------
@@ -25,12 +25,14 @@ class TableEngine:
         The recorded outcomes.
     workers
         How many evaluations run at the same virtual time.
+    limits
+        Whether an evaluation ends at the limit of its allocation, as in a process.
     """
 
-    def __init__(self, table: Table, workers: int = 1) -> None:
+    def __init__(self, table: Table, workers: int = 1, *, limits: bool = False) -> None:
         if not isinstance(table, Table):
             raise InputError(f"`table` must be a Table, got {table!r}.")
-        self._table, self._workers = table, from_one(workers, "workers")
+        self._table, self._workers, self._limits = table, from_one(workers, "workers"), limits
         self._running: list[tuple[float, int, Allocation, Outcome]] = []
         self._submitted = 0
         self._clock = 0.0
@@ -54,6 +56,8 @@ class TableEngine:
         if not self.free:
             raise ProtocolError(f"`submit` must wait for a free worker: all {self._workers} are busy.")
         outcome = self._table[allocation]
+        if self._limits and allocation.limit is not None and outcome.seconds > allocation.limit:
+            outcome = Postponed(allocation.limit)
         self._submitted += 1
         heapq.heappush(self._running, (self._clock + outcome.seconds, self._submitted, allocation, outcome))
 

@@ -15,7 +15,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pydaub.algorithm.curve import seconds_ahead
+from pydaub.algorithm.curve import evaluation_ahead
 from pydaub.algorithm.outlook import MOST_REDUCTION, ceiling
 from pydaub.algorithm.prospects import GROWTH
 from pydaub.errors import PydaubError
@@ -215,8 +215,7 @@ class Simulation:
         reduction = min(step * math.log2(size / curve.sizes[-1]), MOST_REDUCTION)
         score = self._top - (self._top - last.valid_score) * math.exp(-reduction)
         points = list(zip(curve.sizes, curve.measurements, strict=True))
-        seconds = seconds_ahead(points, size, rows=self._account.scores.rows)
-        return Measurement(last.train_score, score, seconds + last.seconds - last.own_seconds)
+        return Measurement(last.train_score, score, evaluation_ahead(points, size, rows=self._account.scores.rows))
 
     def _step(self, curve: Curve) -> float | None:
         """Return the log-error reduction per doubling; None for a single point."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pydaub.algorithm.curve import seconds_ahead
+from pydaub.algorithm.curve import evaluation_ahead
 from pydaub.records import Allocation, Failure, Measurement
 
 if TYPE_CHECKING:
@@ -112,11 +112,7 @@ def projected_seconds(
     if not {*times, *failed} >= {*growths}:
         return None
     points = {name: sorted(each, key=lambda point: point[0]) for name, each in times.items()}
-    total = 0.0
-    for name, growth in growths.items():
-        if name in failed:
-            total += failed[name]
-        else:
-            _, last = points[name][-1]
-            total += seconds_ahead(points[name], full_size, growth, rows) + last.seconds - last.own_seconds
-    return total
+    return sum(
+        failed[name] if name in failed else evaluation_ahead(points[name], full_size, growth, rows)
+        for name, growth in growths.items()
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
 from contextlib import suppress
@@ -547,18 +546,6 @@ def test_a_learner_that_is_declared_expensive_waits() -> None:
         assert {name[:3] for name in order[2:]} == {*curves} - {costly}
 
 
-class EndingEngine(TableEngine):
-    """Ends an evaluation at the limit of its allocation, as processes do."""
-
-    def submit(self, allocation: Allocation, *, guess: bool = False) -> None:
-        super().submit(allocation, guess=guess)
-        if allocation.limit is not None and self._table[allocation].seconds > allocation.limit:
-            entry = next(each for each in self._running if each[2] == allocation)
-            self._running.remove(entry)
-            ended = Postponed(allocation.limit)
-            heapq.heappush(self._running, (self.clock + allocation.limit, entry[1], allocation, ended))
-
-
 def exploding(factor: float, end: float = 0.95) -> Table:
     """Return curves of which the best one costs far more on all rows than its smaller sizes announce."""
     curves = {"dear": [0.7, 0.8, 0.88, end], "cheap": [0.7, 0.8, 0.86, 0.9]}
@@ -572,7 +559,7 @@ def test_an_evaluation_that_costs_far_more_than_forecast_is_ended_and_waits() ->
     table = exploding(1000.0, 0.905)
     strategy = Frugal(table.learners, SCHEDULE)
     account = Account(strategy)
-    result = run(strategy, EndingEngine(table), watch=lambda _, seen: vars(account).update(vars(seen)))
+    result = run(strategy, TableEngine(table, limits=True), watch=lambda _, seen: vars(account).update(vars(seen)))
     ended = [step for step in result.steps if isinstance(step.outcome, Postponed)]
     assert [step.allocation.learner for step in ended] == ["dear"] * len(ended)
     assert ended
@@ -588,7 +575,7 @@ def test_an_evaluation_that_costs_far_more_than_forecast_is_ended_and_waits() ->
 @pytest.mark.parametrize("factor", [1.0, 2.0, 3.9, 20.0])
 def test_a_learner_that_is_worth_its_price_gets_its_rows_in_the_end(factor: float) -> None:
     table = exploding(factor)
-    result = run(Frugal(table.learners, SCHEDULE, delta=1e-6), EndingEngine(table))
+    result = run(Frugal(table.learners, SCHEDULE, delta=1e-6), TableEngine(table, limits=True))
     assert result.selected == "dear"
     postponed = [step.outcome.seconds for step in result.steps if isinstance(step.outcome, Postponed)]
     assert bool(postponed) == (factor > OVERRUN)
@@ -617,7 +604,7 @@ def test_guesses_have_a_limit_too(seed: int, workers: int) -> None:
 @pytest.mark.parametrize("workers", [2, 3])
 def test_a_guess_that_takes_too_long_is_ended(workers: int) -> None:
     table = exploding(1e9, 0.905)
-    engine = EndingEngine(table, workers)
+    engine = TableEngine(table, workers, limits=True)
     result = run(Frugal(table.learners, SCHEDULE), engine)
     assert result.selected == "cheap"
     assert engine.clock < 10_000
@@ -626,7 +613,7 @@ def test_a_guess_that_takes_too_long_is_ended(workers: int) -> None:
 def test_declared_costs_set_no_limits() -> None:
     table = exploding(1000.0)
     costs = dict.fromkeys(table.learners, (0.01, 1.0))
-    result = run(Frugal(table.learners, SCHEDULE, costs=costs), EndingEngine(table))
+    result = run(Frugal(table.learners, SCHEDULE, costs=costs), TableEngine(table, limits=True))
     assert all(step.allocation.limit is None for step in result.steps)
 
 
@@ -667,7 +654,7 @@ def limits_of(result: Result, learner: str) -> list[float | None]:
 def test_a_first_evaluation_that_does_not_end_keeps_nobody_from_being_selected(workers: int) -> None:
     table = first_taking({"stuck": 1e9, "quick": 0.5, "better": 0.5})
     strategy = Frugal(table.learners, SCHEDULE)
-    result = run(strategy, EndingEngine(table, workers))
+    result = run(strategy, TableEngine(table, workers, limits=True))
     assert result.selected == "better"
     assert limits_of(result, "stuck") == [20.0, 80.0]
     assert not result.failures
@@ -683,7 +670,7 @@ def test_a_first_evaluation_that_does_not_end_keeps_nobody_from_being_selected(w
 def test_slow_learners_are_all_measured_in_the_end(seconds: dict[str, float], workers: int) -> None:
     table = first_taking(seconds)
     strategy = Frugal(table.learners, SCHEDULE)
-    result = run(strategy, EndingEngine(table, workers))
+    result = run(strategy, TableEngine(table, workers, limits=True))
     assert all(strategy.curve(name).sizes for name in seconds)
     slowest = max(seconds, key=seconds.__getitem__)
     assert limits_of(result, slowest) == [20.0, 80.0]
@@ -692,7 +679,7 @@ def test_slow_learners_are_all_measured_in_the_end(seconds: dict[str, float], wo
 def test_a_late_learner_waits_until_the_others_have_taken_as_long() -> None:
     table = first_taking({"stuck": 1000.0, "dear": 5000.0})
     strategy = Frugal(table.learners, SCHEDULE)
-    result = run(strategy, EndingEngine(table))
+    result = run(strategy, TableEngine(table, limits=True))
     assert strategy.curve("stuck").sizes
     assert limits_of(result, "stuck")[-1] == 1280.0
 

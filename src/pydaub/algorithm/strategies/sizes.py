@@ -25,7 +25,7 @@ def few(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def few_for_families(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return about N/16 and N, without sizes that cost nearly as much as N: relatives tell what all rows bring."""
+    """Return sizes from about N/16 on, and N, without those that cost nearly as much: relatives tell what N brings."""
     full = sizes[-1]
     return tuple(size for size in grown(sizes, FAMILY_PARTS, FAMILY_ROWS) if size == full or size * NEAR < full)
 
