@@ -1,5 +1,7 @@
 """What another machine does to the times, to DAUB's speed-up and to the scores: tables that were measured on two.
 
+    python experiments/machines.py [--measured FOLDER]
+
 The folder `machines` among the measured tables holds earlier tables of the same data, learners and seed. Where one had
 a shorter limit, the other is cut to it.
 """
@@ -7,10 +9,11 @@ a shorter limit, the other is cut to it.
 from __future__ import annotations
 
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from command import shown
 from effects import limited
-from replays import Curves, curves_in, markdown, percent
+from replays import MEASURED, Curves, curves_in, markdown, percent
 
 from pydaub import Measurement
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "machines"
 TENTHS: Final = 10
+LONG: Final = 1.0  # seconds; shorter trainings are mostly start-up
+CLOCKS: Final = {"cpu": "CPU seconds", None: "wall-clock seconds"}
 
 
 def machines(tables: Iterable[Curves], folder: Path) -> str:
@@ -48,24 +53,39 @@ def _key(one: Curves) -> tuple[object, ...]:
 def _line(one: Curves, limit: float) -> list[str]:
     daub = one.replayed("daub")
     times = (f"{one.full_seconds:,.0f}", f"{daub.result.seconds:,.0f}", f"{daub.speed_up:.1f}x", percent(daub.loss))
-    clock = "CPU" if one.about.get("clock") == "cpu" else "wall-clock"
-    where = f"{one.about['machine']}, {clock} seconds"
+    where = f"{one.about['machine']}, {CLOCKS[one.about.get('clock')]}"
     return [one.about["title"], where, f"{one.full_size:,}", f"{limit:,.0f}", *times, str(len(one.failed))]
 
 
 def _compared(earlier: Curves, later: Curves) -> str:
     """Return how many times as long trainings took on the later machine, and how many scores are equal."""
-    ratios, equal = list[float](), 0
+    ratios, both, equal = list[float](), 0, 0
     for allocation, before in earlier.table.outcomes.items():
         after = later.table.outcomes.get(allocation)
         if isinstance(before, Measurement) and isinstance(after, Measurement):
-            ratios.append(after.seconds / before.seconds)
-            equal += after.valid_score == before.valid_score
+            both, equal = both + 1, equal + (after.valid_score == before.valid_score)
+            if before.seconds >= LONG:
+                ratios.append(after.seconds / before.seconds)
     if len(ratios) < TENTHS:
         return f"{earlier.about['title']}: too few trainings to compare."
     low, *_, high = quantiles(ratios, n=TENTHS)
     return (
-        f"{earlier.about['title']}: on the second machine a training took {median(ratios):.2f} times as long as on the"
-        f" first (median of {len(ratios)}; eight of ten: {low:.2f} to {high:.2f} times). {equal} of these have the"
-        " same validation score on both."
+        f"{earlier.about['title']}: trainings of at least {LONG:g} s took {median(ratios):.2f} times as long on the"
+        f" second machine (median of {len(ratios)}; eight of ten: {low:.2f} to {high:.2f} times). {equal} of all {both}"
+        " have the same validation score on both. Besides the machine they differ in"
+        f" {_differences(earlier.about, later.about)}."
     )
+
+
+def _differences(earlier: dict[str, Any], later: dict[str, Any]) -> str:
+    """Return what else differs between the circumstances of two tables."""
+    pairs: dict[str, list[Any]] = {"the clock": [CLOCKS[about.get("clock")] for about in (earlier, later)]}
+    pairs["trainings at a time"] = [about.get("jobs") for about in (earlier, later)]
+    for package in {**earlier.get("versions", {}), **later.get("versions", {})}:
+        pairs[package] = [about.get("versions", {}).get(package) for about in (earlier, later)]
+    found = [f"{name} ({first}, {second})" for name, (first, second) in pairs.items() if first != second]
+    return ", ".join(found) or "nothing that was recorded"
+
+
+if __name__ == "__main__":
+    shown(lambda tables: machines(tables, MEASURED / FOLDER), __doc__)

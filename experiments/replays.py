@@ -125,11 +125,11 @@ class Replay:
     result: Result
 
     @property
-    def after_bootstrap(self) -> list[int]:
-        """Sizes of the allocations, without those of DAUB's bootstrap: what the paper counts (`counts.py`)."""
+    def after_bootstrap(self) -> list[Allocation]:
+        """The allocations without those of DAUB's bootstrap: what the paper counts (`counts.py`)."""
         daub = self.method.startswith("daub")
         least = self.curves.sizes[BOOTSTRAP - 1] if daub else 0
-        return [step.allocation.size for step in self.result.steps if step.allocation.size > least]
+        return [step.allocation for step in self.result.steps if step.allocation.size > least]
 
     @property
     def iterations(self) -> int:
@@ -137,9 +137,17 @@ class Replay:
         return len(self.after_bootstrap)
 
     @property
+    def rows_of(self) -> dict[str, int]:
+        """Rows allocated to each learner, without those of DAUB's bootstrap."""
+        given = dict.fromkeys(self.curves.table.learners, 0)
+        for allocation in self.after_bootstrap:
+            given[allocation.learner] += allocation.size
+        return given
+
+    @property
     def rows_after_bootstrap(self) -> int:
         """Rows allocated, without those of DAUB's bootstrap."""
-        return sum(self.after_bootstrap)
+        return sum(self.rows_of.values())
 
     @property
     def loss(self) -> float:
@@ -152,14 +160,6 @@ class Replay:
     def speed_up(self) -> float:
         """Time of full training divided by the time of this strategy."""
         return self.curves.full_seconds / self.result.seconds
-
-    @property
-    def rows_of(self) -> dict[str, int]:
-        """Total rows allocated to each learner."""
-        given = dict.fromkeys(self.curves.table.learners, 0)
-        for step in self.result.steps:
-            given[step.allocation.learner] += step.allocation.size
-        return given
 
 
 def all_curves(folder: Path, *, partial: bool = False) -> list[Curves]:

@@ -28,6 +28,7 @@ from curves import PARITY_ROWS
 from datasets import DATA_SETS
 from effects import effects
 from machines import FOLDER, machines
+from plan import large, still_missing
 from replays import BEGUN, MEASURED, Curves, all_curves, curves_in, grouped, largest, markdown, percent
 from table1 import table_1
 from table2 import table_2
@@ -177,30 +178,27 @@ def _every(tables: Sequence[Curves], key: str) -> str:
 def _picture(one: Curves) -> str:
     data, portfolio = one.about["data"], one.about["portfolio"]
     replay = one.replayed("daub")
-    given = replay.rows_of
-    most_rows = sorted(given.values(), reverse=True)[:TOP]
-    top = [given[name] for name in list(one.scores)[:TOP]]
-    largest_sample = dict.fromkeys(one.table.learners, 0)
-    for step in replay.result.steps:
-        largest_sample[step.allocation.learner] = max(largest_sample[step.allocation.learner], step.allocation.size)
-    few = sum(size <= FEW for size in largest_sample.values())
-    many = [name for name, size in largest_sample.items() if size > MANY]
+    given, every = replay.rows_of, max(replay.rows_after_bootstrap, 1)
+    most_rows = sum(sorted(given.values(), reverse=True)[:TOP]) / every
+    top = sum(given[name] for name in list(one.scores)[:TOP]) / every
+    few = sum(rows <= FEW for rows in given.values())
+    many = [name for name, rows in given.items() if rows > MANY]
     scored = [name for name in many if name in one.scores]
     best = next(iter(one.scores))
     behind = max((one.scores[best] - one.scores[name] for name in scored), default=0.0)
     ahead = _ahead(one, best)
     longest = max(ahead, key=lambda name: ahead[name], default="")
-    early = f"; the last of them, {longest}, until {ahead[longest]:,} rows" if ahead else ""
+    early = f", the last of them, {longest}, with {ahead[longest]:,} rows" if ahead else ""
     without = f", and {len(many) - len(scored)} without a score at N" if len(many) > len(scored) else ""
     return (
         f"**{one.about['title']}, `{portfolio}`.** Best at N: {best} ({one.scores[best]:.4f}). With fewer rows,"
-        f" {len(ahead)} others are ahead of it{early} (in the paper, for HIGGS: LADTree until 5,000). DAUB selects"
-        f" {replay.result.selected} ({replay.result.valid_score:.4f}). {few} of {len(one.table.learners)} learners get"
-        f" no sample larger than {FEW:,} rows. The eight learners with the highest scores at N get"
-        f" {100 * sum(top) / sum(given.values()):.0f} % of all rows, the eight with the most rows"
-        f" {100 * sum(most_rows) / sum(given.values()):.0f} % (in the paper, most rows go to the top eight). More than"
-        f" {MANY:,} rows: {len(scored)} within {percent(behind)} of the best at N{without} (in the paper, for HIGGS:"
-        " four, within 1.5 %).\n\n"
+        f" {len(ahead)} others score higher than it{early} (in the paper, for HIGGS: several, LADTree until 5,000)."
+        " Figure 1 has those in colour that have the highest score of all at some size. DAUB selects"
+        f" {replay.result.selected} ({replay.result.valid_score:.4f}). After the bootstrap, {few} of"
+        f" {len(given)} learners get {FEW:,} rows or fewer, and {len(scored)} within {percent(behind)} of the best at N"
+        f" get more than {MANY:,}{without} (in the paper, for HIGGS: most; four, within 1.5 %). The eight learners with"
+        f" the highest scores at N get {percent(top, 0)} of the rows, the eight with the most rows"
+        f" {percent(most_rows, 0)} (in the paper, most rows go to the top eight).\n\n"
         f"![Figure 1 for {data}](figures/figure1-{data}-{portfolio}.png)\n\n"
         f"![Figure 2 for {data}](figures/figure2-{data}-{portfolio}.png)"
     )
@@ -230,16 +228,23 @@ def _fewer(tables: Sequence[Curves]) -> str:
 
 
 def left_out(tables: Sequence[Curves]) -> list[str]:
-    """Return the sizes that were not measured although there are enough rows, and the data sets not measured."""
+    """Return what was not measured: sizes of planned tables for which there are enough rows, and data sets."""
+    rows = {one.about["data"]: one.about["train_rows"] for one in tables}
+    reached = {(one.about["data"], one.about["portfolio"], one.about["seed"]): one.full_size for one in tables}
+    plan = [*large([name for name in DATA_SETS if name in rows], weka=True)]
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for wanted in still_missing(plan, tables):
+        known = reached.get((wanted.data, wanted.learners, wanted.seed), 0)
+        sizes = [f"{size:,}" for size in wanted.sizes(rows[wanted.data]) if size > known]
+        words = " to ".join(dict.fromkeys((sizes[0], sizes[-1]))) + " rows" if sizes else f"a limit of {wanted.timeout}"
+        groups.setdefault((wanted.data, wanted.learners, words), []).append(wanted.seed)
+    planned = Counter((wanted.data, wanted.learners) for wanted in plan)
     found = []
-    for one in largest(tables):
-        missing = [size for size in (*PAPER_SIZES, PARITY_ROWS) if one.full_size < size <= one.about["train_rows"]]
-        missing = sorted(size for size in missing if size <= _full(one) and (size != PARITY_ROWS or size == _full(one)))
-        if missing:
-            sizes = f"{missing[0]:,}" + (f" to {missing[-1]:,}" if len(missing) > 1 else "")
-            found.append(f"{one.about['title']} with {sizes} rows ({one.about['portfolio']})")
-    measured = {one.about["data"] for one in tables}
-    return found + [f"all of {one.title}" for one in DATA_SETS.values() if one.name not in measured]
+    for (data, portfolio, words), seeds in groups.items():
+        which = f", {'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
+        some = which if len(seeds) < planned[data, portfolio] else ""
+        found.append(f"{DATA_SETS[data].title} with {words} ({portfolio}{some})")
+    return found + [f"all of {one.title}" for one in DATA_SETS.values() if one.name not in rows]
 
 
 def progress(one: Curves) -> str:

@@ -20,6 +20,7 @@ import enough
 import machines
 import numpy as np
 import paper
+import plan
 import pytest
 import results
 import table1
@@ -62,7 +63,7 @@ def test_laws_of_replays_on_the_shipped_curves(one: Curves) -> None:
     for method in METHODS:
         replay = one.replayed(method)
         assert 0 <= replay.loss <= 1
-        assert sum(replay.rows_of.values()) == replay.result.rows
+        assert sum(replay.rows_of.values()) == replay.rows_after_bootstrap <= replay.result.rows
         assert replay.iterations <= len(replay.result.steps)
     assert set(one.scores) | set(one.failed) == set(one.table.learners)
 
@@ -274,8 +275,9 @@ def test_tables_of_two_machines_are_compared_up_to_what_both_have(tmp_path: Path
     text = machines.machines([new], tmp_path)
     assert "| PARITY | old, wall-clock seconds | 2,500 | 6 | 32 |" in text
     assert "| PARITY | new, CPU seconds | 2,500 | 6 | 66 |" in text, "12 trainings of 5 s, and one is ended after 6 s"
-    assert "took 2.00 times as long as on the first (median of 51; eight of ten: 2.00 to 2.00 times)" in text
-    assert "51 of these have the same validation score" in text
+    assert "of at least 1 s took 2.00 times as long on the second machine (median of 51; eight of ten: 2.00" in text
+    assert "51 of all 51 have the same validation score" in text
+    assert text.endswith("they differ in the clock (wall-clock seconds, CPU seconds).")
 
 
 def test_limits_and_projections() -> None:
@@ -294,14 +296,14 @@ def test_limits_and_projections() -> None:
 
 
 def test_the_large_version_measures_what_is_not_complete() -> None:
-    plan = [Wanted("parity", "sklearn", seed, 4000, "60s") for seed in range(3)]
+    wanted = [Wanted("parity", "sklearn", seed, 4000, "60s") for seed in range(3)]
     tables = [made({"a": [0.1] * 5}, seed) for seed in range(3)]
     whole = {"sizes": SIZES, "train_rows": 21_500, "timeout": 60.0}
     others: list[dict[str, Any]] = [{}, {"timeout": 30.0}, {"sizes": SIZES[:-1]}]
     for one, other in zip(tables, others, strict=True):
         one.about.update({**whole, **other})
-    assert paper.still_missing(plan, tables) == [plan[2], plan[1]], "with a shorter limit: last"
-    assert paper.still_missing(plan, []) == plan
+    assert plan.still_missing(wanted, tables) == [wanted[2], wanted[1]], "with a shorter limit: last"
+    assert plan.still_missing(wanted, []) == wanted
 
 
 def test_choosing_again_by_some_of_the_validation_rows() -> None:
@@ -328,7 +330,18 @@ def test_the_page_says_what_is_missing_and_which_clock_was_used() -> None:
         "left_out": 2,
     }
     one.about.update({**text, **about})
-    assert "PARITY with 5,000 rows (sklearn)" in results.left_out([one])
+    one.about["sizes"] = SIZES
+    assert results.left_out([one])[:3] == [
+        "PARITY with 500 to 5,000 rows (weka)",
+        "PARITY with 5,000 rows (sklearn, seed 0)",
+        "PARITY with 500 to 5,000 rows (sklearn, seeds 1, 2, 3, 4)",
+    ]
+    one.about.update({"train_rows": 4_000, "timeout": 20.0})
+    assert results.left_out([one])[1:3] == [
+        "PARITY with 500 to 4,000 rows (sklearn, seeds 1, 2, 3, 4)",
+        "PARITY with a limit of 60s (sklearn, seed 0)",
+    ]
+    one.about.update(about)
     assert results.clocks([one]).startswith("CPU seconds for PARITY (sklearn)")
     begun = "PARITY (sklearn), which is begun: 10 of 12 trainings, all learners up to 4,000 of 5,000 rows"
     assert results.progress(one) == begun
@@ -339,11 +352,11 @@ def test_estimates_follow_the_times_of_measured_tables() -> None:
     one.about["train_rows"] = 21_500
     wanted = Wanted("parity", "sklearn", 3, 4000, "30s")
     # 95 s for each learner, but the last size takes 40 s and is stopped at 30.
-    about, unknown = paper.estimate([wanted], [one], jobs=2)
-    assert about == pytest.approx((2 * 85 + 10 * paper.OVERHEAD) / 2)
+    about, unknown = plan.estimate([wanted], [one], jobs=2)
+    assert about == pytest.approx((2 * 85 + 10 * plan.OVERHEAD) / 2)
     assert unknown == []
     # Times of larger sizes are extrapolated, here in proportion to the rows.
-    larger, _ = paper.estimate([Wanted("parity", "sklearn", 3, None, "1000s")], [one], jobs=2)
+    larger, _ = plan.estimate([Wanted("parity", "sklearn", 3, None, "1000s")], [one], jobs=2)
     rows = sum(Wanted("parity").sizes(21_500))
-    assert larger == pytest.approx(rows * 0.01 + 10 * paper.OVERHEAD, rel=0.01)
-    assert paper.estimate([Wanted("higgs")], [one], jobs=2) == (0.0, ["higgs (sklearn)"])
+    assert larger == pytest.approx(rows * 0.01 + 10 * plan.OVERHEAD, rel=0.01)
+    assert plan.estimate([Wanted("higgs")], [one], jobs=2) == (0.0, ["higgs (sklearn)"])
