@@ -34,16 +34,20 @@ HEADER: Final = (
 
 
 def assumptions(tables: Iterable[Curves]) -> str:
-    """Return a table of shares for each data set and portfolio, over all seeds."""
-    rows, total = [], Count()
+    """Return shares for each data set and portfolio, over all seeds, and where the best curves conform less often."""
+    rows, total, others = [], Count(), []
     for (_, portfolio), seeds in grouped(tables).items():
         count = Count()
         for one in seeds:
             count.add(one)
         total.join(count)
         rows.append((seeds[0].about["title"], portfolio, *count.shares()))
+        if count.best[0] * count.curves < count.both * count.best[1]:
+            others.append(f"{seeds[0].about['title']} ({portfolio})")
     rows.append(("**all**", "", *total.shares()))
-    return markdown(HEADER, rows, left=2)
+    judged, but = len(rows) - 1, f", but not in {', '.join(others)}" if others else ""
+    words = f"The best eight curves conform at least as often as all in {judged - len(others)} of {judged} tables{but}."
+    return f"{markdown(HEADER, rows, left=2)}\n\n{words}"
 
 
 class Count:

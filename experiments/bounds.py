@@ -9,7 +9,7 @@ cap by the training score unless the name says so.
 from __future__ import annotations
 
 from statistics import fmean, geometric_mean
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from assumptions import BEST
 from command import shown
@@ -19,8 +19,9 @@ from pydaub import Daub, Schedule, Scores, TableEngine, run
 from pydaub.algorithm.strategies.bounded import NAMES, make_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+PAPERS: Final = ("slope", True)
 KINDS: Final = tuple((name, cap) for name in NAMES for cap in (False, True))
 
 
@@ -34,19 +35,42 @@ def replayed(one: Curves, name: str, *, cap: bool) -> Replay:
 def bounds(tables: Iterable[Curves]) -> str:
     """Return a line for each bound, in which each data set and portfolio counts once, however many seeds it has."""
     groups = list(grouped(tables).values())
-    rows = []
-    for name, cap in KINDS:
+    rows, found = [], {}
+    for kind in KINDS:
+        name, cap = kind
         replays = [[replayed(one, name, cap=cap) for one in seeds] for seeds in groups]
         shares = [[_valid(one, name, cap=cap) for one in seeds] for seeds in groups]
+        speed_up = geometric_mean([geometric_mean([each.speed_up for each in seeds]) for seeds in replays])
+        loss = fmean(fmean(each.loss for each in seeds) for seeds in replays)
+        found[kind] = (
+            speed_up,
+            loss,
+            [step.allocation for seeds in replays for each in seeds for step in each.result.steps],
+        )
         rows.append([
             f"`{name}`", "yes" if cap else "no",
             *(f"{100 * fmean(fmean(pair[place] for pair in seeds) for seeds in shares):.0f} %" for place in (0, 1)),
-            f"{geometric_mean([geometric_mean([each.speed_up for each in seeds]) for seeds in replays]):.2f}x",
-            percent(fmean(fmean(each.loss for each in seeds) for seeds in replays), 2),
-            percent(max(each.loss for seeds in replays for each in seeds), 1),
+            f"{speed_up:.2f}x", percent(loss, 2), percent(max(each.loss for seeds in replays for each in seeds), 1),
         ])  # fmt: skip
     header = ("Bound", "f^T", "Valid", "of the best eight", "Speed-up", "Mean loss", "Worst loss")
-    return markdown(header, rows, left=2)
+    return f"{markdown(header, rows, left=2)}\n\n{compared(found)}"
+
+
+def compared(found: Mapping[tuple[str, bool], tuple[float, float, list[Any]]]) -> str:
+    """Return which bounds are better than the paper's, and which make the same allocations."""
+    fast, lost, steps = found[PAPERS]
+    better = [kind for kind, (speed_up, loss, _) in found.items() if speed_up > fast and loss < lost]
+    equal = [kind for kind, (*_, others) in found.items() if others == steps and kind != PAPERS]
+    words = f"Faster than the paper's bound ({_named(PAPERS)}), with a smaller mean loss: {_listed(better)}."
+    return f"{words} The same allocations on every table: {_listed(equal)}."
+
+
+def _listed(kinds: Iterable[tuple[str, bool]]) -> str:
+    return ", ".join(map(_named, kinds)) or "none"
+
+
+def _named(kind: tuple[str, bool]) -> str:
+    return f"`{kind[0]}` {'with' if kind[1] else 'without'} f^T"
 
 
 def training_cap(tables: Iterable[Curves]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ import pandas as pd
 from curves import commit, machine
 from replays import MEASURED, markdown, percent
 
+from pydaub.algorithm.strategies import PARAMETERS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,6 +30,11 @@ if TYPE_CHECKING:
 
 HELD_OUT: Final = 0.2
 SEED: Final = 2016
+DELTA: Final = PARAMETERS["delta"].default  # of the runs
+HEADER: Final = (
+    "Data set", "Division", "Training rows", "Validation rows", "Selected", "Validation score",
+    "Score on unseen rows", "Forecast for the advised division", "Difference told from chance",
+)  # fmt: skip
 
 
 def divided(data: Path, target: str, learners: str, folder: Path) -> list[list[str]]:
@@ -53,6 +61,28 @@ def divided(data: Path, target: str, learners: str, folder: Path) -> list[list[s
         ])  # fmt: skip
         fraction = advice["fraction"]
     return lines
+
+
+def said(lines: Sequence[Sequence[str]]) -> str:
+    """Return what the table says."""
+    named = [dict(zip(HEADER, line, strict=True)) for line in lines]
+    pairs = [*zip(named[::2], named[1::2], strict=True)]
+    same, within, words = 0, 0, []
+    for usual, advised in pairs:
+        score = float(advised["Score on unseen rows"])
+        gain = score - float(usual["Score on unseen rows"])
+        rows = int(advised["Training rows"].replace(",", "")) - int(usual["Training rows"].replace(",", ""))
+        words.append(f"{usual['Data set']} {rows:+,} rows for training, {gain:+.4f}")
+        if usual["Selected"] == advised["Selected"]:
+            low, high = re.findall(r"[\d.]+", usual["Forecast for the advised division"])[1:]
+            same, within = same + 1, within + (float(low) <= score <= float(high))
+    told = ", ".join(advised["Difference told from chance"] for _, advised in pairs)
+    forecast = f"; its score is within the forecast range in {within} of {same}" if same else ""
+    return (
+        f"The score on unseen rows after dividing as advised: {'; '.join(words)}. The same learner is selected in"
+        f" {same} of {len(pairs)}{forecast}. The second runs tell {told} from chance, and {percent(DELTA, 0)} was aimed"
+        " at: they train other learners on all rows, whose errors may differ more."
+    )
 
 
 def held_out(data: Path, target: str, folder: Path) -> None:
@@ -103,9 +133,7 @@ def main() -> None:
         for data in chosen.data
         for line in divided(data, chosen.target, chosen.learners, chosen.folder / data.stem)
     ]
-    header = ("Data set", "Division", "Training rows", "Validation rows", "Selected", "Validation score",
-              "Score on unseen rows", "Forecast for the advised division", "Difference told from chance")  # fmt: skip
-    record("dividing", header, lines, chosen.measured)
+    record("dividing", HEADER, lines, chosen.measured)
 
 
 if __name__ == "__main__":

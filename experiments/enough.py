@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from dividing import record
@@ -23,6 +23,9 @@ from pydaub.records import Measurement
 from pydaub.runs.advice import advise
 from pydaub.runs.contest import curves_of
 from pydaub.runs.folder import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 DRAWS: Final = 2_000
 HEADER: Final = (
@@ -52,6 +55,19 @@ def chosen_again(run: Path, delta: float) -> list[str]:
         str(Path(*run.parts[-2:])), advice.selected, f"{advice.train_rows:,}", f"{advice.valid_rows:,}",
         str(len(parts) - 1), f"{advice.needed:,}", *found,
     ]  # fmt: skip
+
+
+def said(lines: Sequence[Sequence[str]]) -> str:
+    """Return what the table says."""
+    drawn = [dict(zip(HEADER, line, strict=True)) for line in lines if line[-1]]
+    lost = max((float(line["Mean loss"].split()[0]) for line in drawn), default=0.0)
+    above = max((float(line["Loss above delta"].split()[0]) for line in drawn), default=0.0)
+    others = [f"{line['Same choice']} on {line['Run'].partition('/')[0]}" for line in drawn]
+    return (
+        f"Where a run has fewer validation rows than are enough, nothing can be drawn ({len(lines) - len(drawn)} of"
+        f" {len(lines)}). On the others, the choice loses {lost:.2f} % on average at most, and more than delta in"
+        f" {above:.1f} % of the cases at most. It is the run's own choice in {', '.join(others)}."
+    )
 
 
 def redrawn(

@@ -36,7 +36,7 @@ def small(data: list[str], *, weka: bool) -> Iterator[Wanted]:
 
 
 def large(data: list[str], *, weka: bool) -> Iterator[Wanted]:
-    """Yield all tables: WEKA's on the paper's data sets, half an hour for a training; scikit-learn's with five seeds."""
+    """Yield all tables: WEKA's on the paper's data sets, half an hour a training; scikit-learn's with five seeds."""
     if weka:
         yield from (Wanted(name, "weka", 0, None, "30m") for name in data if DATA_SETS[name].in_paper)
     for name in data:

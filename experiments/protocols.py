@@ -69,7 +69,7 @@ def main() -> None:
         for data in chosen.data
         for line in searched(data, chosen.target, chosen.learners, chosen.folder / data.stem)
     ]
-    header = ("Data set", "Way", "N", "Trainings", "CPU seconds", "Selected", "Its score", "Accuracy on unseen rows",
+    header = ("Data set", "Way", "N", "Allocations", "CPU seconds", "Selected", "Its score", "Accuracy on unseen rows",
               "F1 on unseen rows")  # fmt: skip
     record("protocols", header, lines, chosen.measured)
 

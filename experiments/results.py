@@ -16,6 +16,8 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Final
 
+import dividing
+import enough
 import figure1
 import figure2
 import sweep
@@ -37,7 +39,7 @@ from pydaub import PAPER_SIZES, Allocation, Failure
 from pydaub.errors import PydaubError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "results.md"
 TEMPLATE: Final = Path(__file__).with_name("results.template.md")
@@ -55,13 +57,14 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "clocks": clocks(tables),
         "effects": effects(tables),
         "machines": machines(tables, measured / FOLDER),
-        "enough": _recorded(measured / "enough.json"),
-        "dividing": _recorded(measured / "dividing.json"),
+        "enough": _recorded(measured / "enough.json", enough.said),
+        "dividing": _recorded(measured / "dividing.json", dividing.said),
         "protocols": _recorded(measured / "protocols.json"),
         "table_1": table_1(tables),
         "table_2": table_2(tables),
         "counts": counts(),
         "sweep": "![Speed-up and loss for other first sizes and ratios](figures/sweep.png)",
+        "swept": sweep.table(tables),
         "bounds": bounds(tables),
         "training_cap": training_cap(tables),
         "pictures": "\n\n".join(_picture(one) for one in largest(tables) if one.about["data"] in TABLE_1),
@@ -156,13 +159,14 @@ def clocks(tables: Sequence[Curves]) -> str:
     return words if by_cpu else "wall-clock seconds"
 
 
-def _recorded(path: Path) -> str:
-    """Return a table that a script has kept, with its circumstances."""
+def _recorded(path: Path, said: Callable[[Sequence[Sequence[str]]], str] | None = None) -> str:
+    """Return a table that a script has kept, with its circumstances and with what it says."""
     if not path.exists():
         return "Not measured yet."
     kept = json.loads(path.read_text())
-    words = f"(`experiments/{path.stem}.py`, {kept['machine']}, commit {kept['commit']}, {kept['date']}.)"
-    return f"{markdown(kept['header'], kept['lines'], left=2)}\n\n{words}"
+    parts = [markdown(kept["header"], kept["lines"], left=2)]
+    parts.append(f"(`experiments/{path.stem}.py`, {kept['machine']}, commit {kept['commit']}, {kept['date']}.)")
+    return "\n\n".join([*parts, said(kept["lines"])] if said else parts)
 
 
 def _version(tables: Sequence[Curves], package: str) -> str:
@@ -195,10 +199,10 @@ def _picture(one: Curves) -> str:
         f" {len(ahead)} others score higher than it{early} (in the paper, for HIGGS: several, LADTree until 5,000)."
         " Figure 1 has those in colour that have the highest score of all at some size. DAUB selects"
         f" {replay.result.selected} ({replay.result.valid_score:.4f}). After the bootstrap, {few} of"
-        f" {len(given)} learners get {FEW:,} rows or fewer, and {len(scored)} within {percent(behind)} of the best at N"
-        f" get more than {MANY:,}{without} (in the paper, for HIGGS: most; four, within 1.5 %). The eight learners with"
-        f" the highest scores at N get {percent(top, 0)} of the rows, the eight with the most rows"
-        f" {percent(most_rows, 0)} (in the paper, most rows go to the top eight).\n\n"
+        f" {len(given)} learners get {FEW:,} rows or fewer (in the paper, for HIGGS: most). More than {MANY:,} rows:"
+        f" {len(scored)}, within {percent(behind)} of the best at N{without} (four, within 1.5 %). The eight learners"
+        f" with the highest scores at N get {percent(top, 0)} of the rows (most), the eight with the most rows"
+        f" {percent(most_rows, 0)}.\n\n"
         f"![Figure 1 for {data}](figures/figure1-{data}-{portfolio}.png)\n\n"
         f"![Figure 2 for {data}](figures/figure2-{data}-{portfolio}.png)"
     )

@@ -12,7 +12,7 @@ from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Final
 
 from command import parser
-from replays import Curves, Replay, all_curves, grouped
+from replays import Curves, Replay, all_curves, grouped, markdown, percent
 
 from pydaub import Daub, Schedule, TableEngine, run
 from pydaub.views import plots
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STRIDES: Final = {1: "1.5", 2: "2.25", 3: "3.4"}
+TAKEN: Final = {1: "every", 2: "every second", 3: "every third"}
 STARTS: Final = 4
 LEAST_SIZES: Final = 4  # in a schedule: the three of the bootstrap, and one to decide about
 LEAST_ROWS: Final = 11_500
@@ -31,13 +32,13 @@ SIZE: Final = (7.5, 4.8)
 
 
 def swept(tables: Iterable[Curves]) -> dict[tuple[int, int], tuple[float, float, int]]:
-    """Return speed-up, mean loss and number of data sets by (place of b, stride); each data set counts once."""
+    """Return speed-up, mean loss and their number by (place of b, stride); a data set and portfolio counts once."""
     groups, found = grouped(one for one in tables if one.full_size >= LEAST_ROWS), {}
     for start in range(STARTS):
         for stride in STRIDES:
             speed_ups, losses = [], []
             for seeds in groups.values():
-                replays = [replay for one in seeds if (replay := _replayed(one, start, stride))]
+                replays = [replay for one in seeds if (replay := replayed(one, start, stride))]
                 if replays:
                     speed_ups.append(geometric_mean([replay.speed_up for replay in replays]))
                     losses.append(fmean(replay.loss for replay in replays))
@@ -46,7 +47,24 @@ def swept(tables: Iterable[Curves]) -> dict[tuple[int, int], tuple[float, float,
     return found
 
 
-def _replayed(one: Curves, start: int, stride: int) -> Replay | None:
+def table(tables: Iterable[Curves]) -> str:
+    """Return speed-up and mean loss for each b and r."""
+    tables = list(tables)
+    found, sizes = swept(tables), max((one.sizes for one in tables), key=len)
+    rows = [
+        [f"r = {ratio}: {TAKEN[stride]} size"]
+        + [_cell(*found[start, stride]) if (start, stride) in found else "" for start in range(STARTS)]
+        for stride, ratio in STRIDES.items()
+    ]
+    return markdown(("", *(f"b = {size:,}" for size in sizes[:STARTS])), rows)
+
+
+def _cell(speed_up: float, loss: float, _: int) -> str:
+    return f"{speed_up:.1f}x, {percent(loss, 2)}"
+
+
+def replayed(one: Curves, start: int, stride: int) -> Replay | None:
+    """Replay DAUB from the size at a place on, with every size, every second or every third; None if too few are left."""
     sizes = sorted({*one.sizes[start::stride], one.full_size})
     if len(sizes) < LEAST_SIZES:
         return None
@@ -60,12 +78,13 @@ def draw(found: dict[tuple[int, int], tuple[float, float, int]], sizes: tuple[in
         if not points:
             continue
         x, y = [value[0] for _, value in points], [100 * value[1] for _, value in points]
-        axes.plot(x, y, "o-", label=f"r = {ratio}")
+        axes.plot(x, y, "o-", label=f"r = {ratio} ({TAKEN[stride]} size)")
         for (start, _), speed_up, loss in zip((key for key, _ in points), x, y, strict=True):
             axes.annotate(
                 f"b = {sizes[start]:,}",
                 (speed_up, loss),
-                xytext=(6, -13 if stride == 1 else 5),
+                xytext=(6, -13) if stride == 1 else (-6, 5),
+                ha="left" if stride == 1 else "right",
                 textcoords="offset points",
             )
     axes.set_xlabel("times as fast as training everything (mean over data sets)")
@@ -92,7 +111,7 @@ def main() -> None:
     arguments = with_out.parse_args()
     tables = all_curves(arguments.measured)
     for (start, stride), (speed_up, loss, count) in swept(tables).items():
-        print(f"b {start}, r {STRIDES[stride]}: {speed_up:.2f} times, loss {100 * loss:.2f} %, {count} data sets")
+        print(f"b {start}, r {STRIDES[stride]}: {speed_up:.2f} times, loss {100 * loss:.2f} %, {count} tables")
     print(drawn(tables, arguments.out))
 
 

@@ -14,7 +14,9 @@ from typing import Any
 
 import accuracy
 import assumptions
+import bounds
 import counts
+import dividing
 import effects
 import enough
 import machines
@@ -23,6 +25,7 @@ import paper
 import plan
 import pytest
 import results
+import sweep
 import table1
 import table2
 from curves import Wanted
@@ -275,7 +278,7 @@ def test_tables_of_two_machines_are_compared_up_to_what_both_have(tmp_path: Path
     text = machines.machines([new], tmp_path)
     assert "| PARITY | old, wall-clock seconds | 2,500 | 6 | 32 |" in text
     assert "| PARITY | new, CPU seconds | 2,500 | 6 | 66 |" in text, "12 trainings of 5 s, and one is ended after 6 s"
-    assert "of at least 1 s took 2.00 times as long on the second machine (median of 51; eight of ten: 2.00" in text
+    assert "of at least 1 s took 2.00 times as long on the second machine (median of 38; eight of ten: 2.00" in text
     assert "51 of all 51 have the same validation score" in text
     assert text.endswith("they differ in the clock (wall-clock seconds, CPU seconds).")
 
@@ -360,3 +363,66 @@ def test_estimates_follow_the_times_of_measured_tables() -> None:
     rows = sum(Wanted("parity").sizes(21_500))
     assert larger == pytest.approx(rows * 0.01 + 10 * plan.OVERHEAD, rel=0.01)
     assert plan.estimate([Wanted("higgs")], [one], jobs=2) == (0.0, ["higgs (sklearn)"])
+
+
+def test_other_first_sizes_and_ratios_use_the_papers_sizes() -> None:
+    one = next(one for one in TABLES if (one.about["data"], one.about["portfolio"]) == ("parity", "sklearn"))
+    for start in range(sweep.STARTS):
+        for stride in sweep.STRIDES:
+            allowed = one.sizes[start::stride]
+            if replay := sweep.replayed(one, start, stride):
+                used = {step.allocation.size for step in replay.result.steps}
+                assert min(used) == allowed[0]
+                assert used <= {*allowed, one.full_size}
+            else:
+                assert len({*allowed, one.full_size}) < sweep.LEAST_SIZES
+    papers = one.replayed("daub")
+    cell = f"{papers.speed_up:.1f}x, {100 * papers.loss:.2f} %"
+    assert sweep.table([one]).splitlines()[2].split(" | ")[1] == cell
+
+
+@pytest.mark.skipif(not PAPER.exists(), reason="needs the text of the paper")
+def test_what_the_paper_says_of_parity() -> None:
+    text = re.sub(r"\s+", " ", "".join(path.read_text() for path in sorted(PAPER.iterdir())))
+    *_, speed_up, loss = table2.PARITY
+    assert f"one of the top three classifiers for PARITY ({loss}\\% loss)" in text
+    assert f"$\\sim${table2.PAPER['higgs'][-2]}x for HIGGS, and $\\sim${speed_up}x for PARITY" in text
+
+
+def test_where_there_is_little_to_save_frugal_takes_as_long_as_the_documentation_says() -> None:
+    replays = [one.replayed("frugal") for one in TABLES if one.full_size == 5_000]
+    times, losses = [1 / each.speed_up for each in replays], sorted(each.loss for each in replays if each.loss)
+    words = re.sub(r"\s+", " ", (ROOT / "docs" / "algorithm.md").read_text())
+    lost = " and ".join(f"{100 * loss:.2f}" for loss in losses)
+    assert 0.45 < min(times) < 0.55
+    assert (
+        f"on the {len(replays)} measured tables with 5,000 rows (`experiments/measured/`) it takes between half as long"
+        f" as training everything and {max(times):.1f} times as long, with a loss in {len(losses)} of them ({lost} %)"
+    ) in words
+
+
+def test_tables_on_dividing_rows_are_put_in_words() -> None:
+    run = ["a/usual", "x", "700", "300", "3", "200"]
+    said = enough.said([[*run, "65 %", "0.11 %", "0.4 %"], [*run, "", "", ""]])
+    assert said.startswith("Where a run has fewer validation rows than are enough, nothing can be drawn (1 of 2).")
+    assert "loses 0.11 % on average at most, and more than delta in 0.4 % of the cases at most" in said
+    assert said.endswith("the run's own choice in 65 % on a.")
+    usual = ["a", "usual", "1,700", "300", "x", "0.8", "0.8000", "0.8110 (0.8000 to 0.8200)", "0.62 %"]
+    for selected, score, words in (
+        ("x", "0.8100", "selected in 1 of 1; its score is within the forecast range in 1 of 1."),
+        ("x", "0.8300", "selected in 1 of 1; its score is within the forecast range in 0 of 1."),
+        ("y", "0.8100", "selected in 0 of 1."),
+    ):
+        found = dividing.said([usual, ["a", "advised", "1,800", "200", selected, "0.8", score, "", "1.07 %"]])
+        assert f"a +100 rows for training, {float(score) - 0.8:+.4f}" in found
+        assert words in found
+
+
+def test_which_bounds_are_better_is_put_in_words() -> None:
+    paper, more = ["a", "b"], ["a"]
+    found = {("slope", True): (2.0, 0.4, paper), ("line", True): (2.1, 0.3, more), ("spline", False): (2.2, 0.5, more),
+             ("isotonic", True): (2.0, 0.4, paper)}  # fmt: skip
+    assert bounds.compared(found) == (
+        "Faster than the paper's bound (`slope` with f^T), with a smaller mean loss: `line` with f^T."
+        " The same allocations on every table: `isotonic` with f^T."
+    )
