@@ -52,9 +52,11 @@ from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-ALIKE: Final = ("source", "train_rows", "memory_gb", "clock", "versions")  # must be equal to join two tables
+# Must be equal to join two tables.
+ALIKE: Final = ("source", "train_rows", "memory_gb", "clock", "machine", "versions")
+SITTING: Final = ("jobs", "commit", "date")  # may differ from one sitting to the next
 NOT_TRIED: Final = "not tried:"
 PARITY_ROWS: Final = 21_500  # for training, and the same number for validation
 
@@ -125,6 +127,7 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
         path.parent.mkdir(exist_ok=True)
     write_table(path, tuple(learners), sizes, outcomes)
     about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out, "missing": missing}
+    about["sittings"] = sittings([*(table.about for table in before), about])
     path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
     if not left_out:
         shutil.rmtree(working)
@@ -135,6 +138,16 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
         with suppress(OSError):  # others are begun, or none was
             (folder / BEGUN).rmdir()
     return path
+
+
+def sittings(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return when, from which commit and with how many workers the outcomes of these tables were measured."""
+    found: list[dict[str, Any]] = []
+    for about in tables:
+        for sitting in about.get("sittings", [{name: about[name] for name in SITTING}]):
+            if sitting not in found:
+                found.append(sitting)
+    return found
 
 
 def _delete(path: Path) -> None:

@@ -26,7 +26,7 @@ from assumptions import assumptions
 from bounds import bounds, training_cap
 from command import TABLE_1, drawings, parser
 from counts import counts
-from curves import PARITY_ROWS
+from curves import PARITY_ROWS, SITTING, sittings
 from datasets import DATA_SETS
 from effects import effects
 from machines import FOLDER, machines
@@ -175,7 +175,8 @@ def _version(tables: Sequence[Curves], package: str) -> str:
 
 
 def _every(tables: Sequence[Curves], key: str) -> str:
-    values = sorted({one.about[key] for one in tables})
+    abouts = [one.about for one in tables]
+    values = sorted({about[key] for about in (sittings(abouts) if key in SITTING else abouts)})
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 

@@ -64,7 +64,7 @@ def _cell(speed_up: float, loss: float, _: int) -> str:
 
 
 def replayed(one: Curves, start: int, stride: int) -> Replay | None:
-    """Replay DAUB from the size at a place on, with every size, every second or every third; None if too few are left."""
+    """Replay DAUB with every size, every second or every third from a place on; None if too few are left."""
     sizes = sorted({*one.sizes[start::stride], one.full_size})
     if len(sizes) < LEAST_SIZES:
         return None
@@ -83,8 +83,8 @@ def draw(found: dict[tuple[int, int], tuple[float, float, int]], sizes: tuple[in
             axes.annotate(
                 f"b = {sizes[start]:,}",
                 (speed_up, loss),
-                xytext=(6, -13) if stride == 1 else (-6, 5),
-                ha="left" if stride == 1 else "right",
+                xytext=(6, -13) if stride == 1 else (0, 7 if loss == max(y) else -20),
+                ha="left" if stride == 1 else "center",
                 textcoords="offset points",
             )
     axes.set_xlabel("times as fast as training everything (mean over data sets)")

@@ -67,6 +67,21 @@ def test_a_longer_table_contains_and_replaces_a_shorter_one(tmp_path: Path) -> N
 
 
 @pytest.mark.slow("processes")
+def test_a_table_names_every_sitting_and_is_not_continued_on_another_machine(tmp_path: Path) -> None:
+    path = measure(QUICK, tmp_path, jobs=2)
+    about = json.loads(path.with_suffix(".json").read_text())
+    (sitting,) = about["sittings"]
+    assert sitting == {name: about[name] for name in ("jobs", "commit", "date")}
+    longer = measure(Wanted(QUICK.data, QUICK.learners, full_size=2500), tmp_path, jobs=1)
+    about = json.loads(longer.with_suffix(".json").read_text())
+    assert about["sittings"] == [sitting, {**sitting, "jobs": 1}]
+    longer.with_suffix(".json").write_text(json.dumps({**about, "machine": "another"}))
+    again = measure(Wanted(QUICK.data, QUICK.learners, full_size=4000), tmp_path, jobs=1)
+    assert json.loads(again.with_suffix(".json").read_text())["sittings"] == [{**sitting, "jobs": 1}]
+    assert longer.exists()
+
+
+@pytest.mark.slow("processes")
 def test_when_the_budget_runs_out_it_reports_what_is_left_out_and_can_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
