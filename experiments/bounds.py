@@ -91,8 +91,9 @@ def training_cap(tables: Iterable[Curves]) -> str:
     worse = sum(capped.loss > without.loss for without, capped in pairs)
     speed_ups = [geometric_mean([pair[place].speed_up for pair in pairs]) for place in (0, 1)]
     return (
-        f"{markdown(header, rows, left=2)}\n\nWith f^T DAUB takes fewer rows on {fewer} of these {len(pairs)} tables and"
-        f" is {speed_ups[1]:.1f} instead of {speed_ups[0]:.1f} times as fast (geometric mean). It loses more on {worse}."
+        f"{markdown(header, rows, left=2)}\n\nWith f^T DAUB takes fewer rows on {fewer} of these {len(pairs)} tables,"
+        f" is {speed_ups[1]:.1f} instead of {speed_ups[0]:.1f} times as fast (geometric mean),"
+        f" and loses more on {worse}."
     )
 
 
