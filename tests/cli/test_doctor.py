@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -43,3 +45,10 @@ def test_a_machine_without_limits_is_not_well(monkeypatch: pytest.MonkeyPatch) -
     assert done.out.endswith("Something does not work: see above.\n")
     for words in ("FAILED", "must be >=99", "missing", "lacks nobody", "`pip install 'pydaub[boost]'`"):
         assert words in done.out
+
+
+def test_source_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "requires", Mock(side_effect=PackageNotFoundError("pydaub")))
+    done = call("doctor")
+    assert done.code == 2
+    assert "pydaub must be installed, got only its source" in done.err

@@ -18,6 +18,7 @@ import typer
 from pydaub import __version__
 from pydaub.cli.app import EXIT_FAILED, app
 from pydaub.cli.options import Json
+from pydaub.errors import InputError
 from pydaub.isolation import proc
 from pydaub.views.terminal import console, print_lines, print_table
 
@@ -85,7 +86,10 @@ def _packages() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the packages that pydaub needs, and for each extra those that it adds, as the installed pydaub says."""
     from packaging.requirements import Requirement
 
-    wanted = [Requirement(each) for each in requires("pydaub") or ()]
+    try:
+        wanted = [Requirement(each) for each in requires("pydaub") or ()]
+    except PackageNotFoundError:
+        raise InputError(f"pydaub must be installed, got only its source in {Path(__file__).parents[1]}.") from None
 
     def state(each: Requirement) -> dict[str, Any]:
         with suppress(PackageNotFoundError):

@@ -22,7 +22,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -182,7 +182,10 @@ def clear(identity: str) -> None:
 
 def installed() -> dict[str, str]:
     """Return the versions of the packages on which scores depend."""
-    return {name: version(name) for name in ALIKE}
+    try:
+        return {name: version(name) for name in ALIKE}
+    except PackageNotFoundError as error:
+        raise InputError(f"{error.name} must be installed on every node, got none on {socket.gethostname()}.") from None
 
 
 class Station:
