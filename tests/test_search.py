@@ -692,6 +692,16 @@ def test_every_strategy_finds_a_learner(strategy: str) -> None:
     assert found.best_learner_ == "bayes"
 
 
+def test_what_users_should_know_of_their_data_is_a_warning() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    known = np.where(np.arange(len(y)) == 7, "alone", np.where(y, "yes", "no"))
+    with pytest.warns(UserWarning, match="Classes with") as warned:
+        search("tree").fit(X, known)
+    told = [str(each.message) for each in warned]
+    assert told == ["Classes with a single row: 'alone'.", "Classes without a validation row: 'alone'."]
+    assert {Path(each.filename) for each in warned} == {Path(__file__)}
+
+
 def test_the_portfolio_on_real_data() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = search("knn-5,tree,logistic").fit(X, y)
@@ -753,12 +763,11 @@ def test_a_scorer_must_suit_the_target() -> None:
     X, y = make_classification(60, random_state=0)
     with pytest.raises(InputError, match="label that 1 and the other 0, or choose f1_macro, the mean over all classes"):
         search(scoring="f1").fit(X, np.where(y, "yes", "no"))
-    with pytest.raises(
-        InputError, match=r"rows of every class among the 18 rows to validate, got none of class True\. Give"
-    ):
+    wanted = r"rows of every class among the 18 rows to validate, got none of class True\. Give"
+    with pytest.warns(UserWarning, match="Classes with"), pytest.raises(InputError, match=wanted):
         search(scoring="roc_auc").fit(X, np.arange(60) == 7)
     with pytest.raises(InputError, match=r"`scoring` must suit the target, a classification, got 'r2'"):
-        search(scoring="r2").fit(X, np.where(np.arange(60) == 7, "rare", np.where(y, "yes", "no")))
+        search(scoring="r2").fit(X, np.where(np.arange(60) < 7, "rare", np.where(y, "yes", "no")))
     with pytest.raises(InputError, match=r"label that 1 and the other 0\.$"):
         search(scoring="average_precision").fit(X, np.where(y, "yes", "no"))
 

@@ -323,6 +323,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             seed=seed,
             columns=not own,
         )
+        for note in data.notes:
+            warnings.warn(note, stacklevel=3)
         learners = self._portfolio(data, seed)
         routed = own and self._routes(weights, groups)
         metadata = {"sample_weight": weights, "groups": groups}
@@ -412,11 +414,11 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             every = _all([*others, *told.watches(), *([watch] if watch else [])])
             found = select(planned, where, time_limit=self.time_limit, watch=every, refit=bool(self.refit))
         if self.ensemble and found.account.combined is None:
-            warnings.warn(NO_ENSEMBLE, stacklevel=3)
+            warnings.warn(NO_ENSEMBLE, stacklevel=4)
         if self.adjust and found.account.adjusted is None:
-            warnings.warn(NOT_ADJUSTED, stacklevel=3)
+            warnings.warn(NOT_ADJUSTED, stacklevel=4)
         if found.note:
-            warnings.warn(found.note, stacklevel=3)
+            warnings.warn(found.note, stacklevel=4)
         return found
 
     @contextmanager
@@ -461,7 +463,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         left_out: dict[str, str] = {}
         learners = portfolio(self._given, data.schema, left_out)
         if lacking := [name for name in left_out if name.startswith(PAPER)]:
-            warnings.warn(f"Left out: {', '.join(lacking)}. {left_out[lacking[0]]}", stacklevel=3)
+            warnings.warn(f"Left out: {', '.join(lacking)}. {left_out[lacking[0]]}", stacklevel=4)
         return learners
 
     def _scoring(self, data: Prepared) -> Any:

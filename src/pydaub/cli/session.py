@@ -41,9 +41,9 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
     request = replace(request.resolved(), weka_jar=use_jar(request.weka_jar))
     with for_the_result():
-        _begin(request, options)
         if out is not None:
             check_unused(out)
+        _begin(request, options)
         data = request.load()
     planned = _planned(request, data, options)
     if not options.quiet:
@@ -164,9 +164,6 @@ def _begin(request: Request, options: Options) -> None:
     leave_on_termination()
     if options.dashboard:
         check_dashboard()
-    note = options.where(Path()).connect()
-    if note and not options.quiet:
-        complain(note)
     check_scoring(request.scoring)
     if request.cv is not None and request.cv < 2:  # noqa: PLR2004  # folds
         raise InputError(f"`--cv` must be at least 2 folds, got {request.cv}.")
@@ -175,6 +172,9 @@ def _begin(request: Request, options: Options) -> None:
         raise InputError("`--cv` must go without `--time`: folds would mix the times. Choose one of the two.")
     if request.cv is not None and request.validation is not None:
         raise InputError("`--cv` must go without `--validation`: the folds are the validation. Choose one of the two.")
+    note = options.where(Path()).connect()
+    if note and not options.quiet:
+        complain(note)
 
 
 def _planned(request: Request, data: Prepared, options: Options) -> Plan:
