@@ -13,7 +13,8 @@ data, settings, machine and versions, and the learners that are missing at each 
 
 After a kill, or when the budget ran out, the same command continues: from the journal in the table's .run folder, and
 from tables with the same circumstances, complete or not. A larger --full-size or --timeout takes over what was measured
-with a smaller one. A table that is not complete yet is in the folder `begun` below that of the complete ones.
+with a smaller one. A table that is not complete yet is in the folder `begun` below that of the complete ones. On
+another machine, or with other versions of the libraries, a table is measured anew, beside the one that was begun.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,8 +98,9 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
         raise InputError(f"{wanted.data} must be measured up to at least {PAPER_SIZES[2]} rows, got {most}.")
     slug = re.sub(r"\W+", "_", wanted.learners)
     path = folder / f"{wanted.data}-{slug}-{sizes[-1]}-{wanted.seed}.csv"
-    working = path.with_suffix(".run")
     about = circumstances(wanted, data, jobs)
+    begun = folder / BEGUN / f"{path.stem}.{_digest(about)}.csv"
+    working = folder / f"{begun.stem}.run"
     before = [table for table in _tables(folder, wanted, slug) if _alike(table, about)]
     if whole := [table for table in before if table.enough(sizes[-1], about["timeout"])]:
         return whole[-1].path
@@ -123,21 +126,34 @@ def measure(wanted: Wanted, folder: Path, *, jobs: int, budget: float | None = N
     if left_out:
         total = len(learners) * len(sizes)
         print(f"{path.stem}: {left_out} of {total} left out, because the budget ran out.", file=sys.stderr)
-        path = folder / BEGUN / path.name
+        path = begun
         path.parent.mkdir(exist_ok=True)
     write_table(path, tuple(learners), sizes, outcomes)
     about |= {"sizes": sizes, "learners": len(learners), "left_out": left_out, "missing": missing}
     about["sittings"] = sittings([*(table.about for table in before), about])
     path.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
     if not left_out:
-        shutil.rmtree(working)
-        for table in before:
-            if table.path != path and table.about["sizes"][-1] <= sizes[-1]:  # a larger one holds more, though begun
-                _delete(table.path)
-        _delete(folder / BEGUN / path.name)  # also one of other circumstances
-        with suppress(OSError):  # others are begun, or none was
-            (folder / BEGUN).rmdir()
+        _delete_superseded(path, [table for table in before if table.about["sizes"][-1] <= sizes[-1]])
     return path
+
+
+def _delete_superseded(path: Path, smaller: Iterable[Before]) -> None:
+    """Delete what a complete table stands for: smaller ones, and what was begun of it, in whatever circumstances."""
+    for table in smaller:
+        if table.path != path:
+            _delete(table.path)
+    for working in path.parent.glob(f"{path.stem}.*.run"):
+        shutil.rmtree(working)
+    for begun in (path.parent / BEGUN).glob(f"{path.stem}.*.csv"):
+        _delete(begun)
+    with suppress(OSError):  # others are begun, or none was
+        (path.parent / BEGUN).rmdir()
+
+
+def _digest(about: Mapping[str, Any]) -> str:
+    """Return a short name of the circumstances: what was begun in others is then neither overwritten nor in the way."""
+    settings = {name: about[name] for name in (*ALIKE, "timeout")}
+    return blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=4).hexdigest()
 
 
 def sittings(tables: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -191,8 +207,8 @@ class Before:
 
 def _tables(folder: Path, wanted: Wanted, slug: str) -> list[Before]:
     """Return the tables of these learners, data and seed, the one with the most rows last."""
-    name = f"{wanted.data}-{slug}-*-{wanted.seed}.csv"
-    paths = [*folder.glob(name), *folder.glob(f"{BEGUN}/{name}")]
+    name = f"{wanted.data}-{slug}-*-{wanted.seed}"
+    paths = [*folder.glob(f"{name}.csv"), *folder.glob(f"{BEGUN}/{name}.*.csv")]
     found = [
         Before(path, json.loads(path.with_suffix(".json").read_text()))
         for path in paths

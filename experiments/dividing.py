@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from replays import MEASURED, markdown, percent
 from pydaub.algorithm.strategies import PARAMETERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -45,6 +46,8 @@ def divided(data: Path, target: str, learners: str, folder: Path) -> list[list[s
     for name in ("usual", "advised"):
         run = folder / name
         if not (run / "journal.jsonl").exists():
+            if fraction is not None and fraction >= 1:
+                sys.exit(f"{data.stem} has too few rows to tell a difference of {DELTA} from chance.")
             option = () if fraction is None else ("--validation-fraction", f"{fraction:.4f}")
             pydaub("run", str(folder / "rest.parquet"), "--target", target, "--learners", learners, "--jobs", "2",
                    "--quiet", "--out", str(run), *option)  # fmt: skip
@@ -77,12 +80,22 @@ def said(lines: Sequence[Sequence[str]]) -> str:
             low, high = re.findall(r"[\d.]+", usual["Forecast for the advised division"])[1:]
             same, within = same + 1, within + (float(low) <= score <= float(high))
     told = ", ".join(advised["Difference told from chance"] for _, advised in pairs)
+    chance = ", ".join(f"{percent(_chance(usual), 1)} on {usual['Data set']}" for usual, _ in pairs)
     forecast = f"; its score is within the forecast range in {within} of {same}" if same else ""
     return (
         f"The score on unseen rows after dividing as advised: {'; '.join(words)}. The same learner is selected in"
         f" {same} of {len(pairs)}{forecast}. The second runs tell {told} from chance, and {percent(DELTA, 0)} was aimed"
-        " at: they train other learners on all rows, whose errors may differ more."
+        " at: they train other learners on all rows, whose errors may differ more. There is one division of each kind."
+        f" On the unseen rows, differences of up to {chance} may be chance (95 %, of two learners that share half of"
+        " their errors)."
     )
+
+
+def _chance(line: Mapping[str, str]) -> float:
+    """Return the difference of two scores on the unseen rows that chance makes in 5 % of cases."""
+    seen = sum(int(line[f"{part} rows"].replace(",", "")) for part in ("Training", "Validation"))
+    score = float(line["Score on unseen rows"])
+    return 1.96 * math.sqrt(score * (1 - score) / (seen * HELD_OUT / (1 - HELD_OUT)))
 
 
 def held_out(data: Path, target: str, folder: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from dividing import record
+from dividing import DELTA, record
 from replays import MEASURED, percent
 
 from pydaub.errors import PydaubError
@@ -93,7 +93,7 @@ def main() -> None:
     """Print the table."""
     made: Any = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     made.add_argument("runs", type=Path, nargs="+", help="folders of finished runs")
-    made.add_argument("--delta", type=float, default=0.01, help="difference of scores to tell from chance")
+    made.add_argument("--delta", type=float, default=DELTA, help="difference of scores to tell from chance")
     made.add_argument("--measured", type=Path, default=MEASURED, help="folder for the table")
     chosen = made.parse_args()
     try:

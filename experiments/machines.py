@@ -42,8 +42,9 @@ def machines(tables: Iterable[Curves], folder: Path) -> str:
         said.append(_compared(*cut))
     if not rows:
         return "No table was measured on two machines."
+    words = "These were measured on two machines, with the same rows and learners. Both are cut to the shorter limit."
     header = ("Data set", "Machine", "N", "Limit (s)", "Full time (s)", "DAUB (s)", "Speed-up", "Loss", "Stopped")
-    return "\n\n".join([markdown(header, rows, left=2), *said])
+    return "\n\n".join([words, markdown(header, rows, left=2), *said])
 
 
 def _key(one: Curves) -> tuple[object, ...]:

@@ -83,8 +83,8 @@ def repeat(arguments: argparse.Namespace) -> None:
         begun = time.monotonic()
         try:
             path = measure(wanted, measured, jobs=arguments.jobs, budget=left)
-        except InputError as error:
-            print(f"{place} of {len(plan)}: {error}", flush=True)
+        except PydaubError as error:  # the others need not wait for this one
+            print(f"{place} of {len(plan)}, {wanted.data} ({wanted.learners}): {error}", flush=True)
             continue
         print(f"{place} of {len(plan)}: {path.stem} in {time.monotonic() - begun:.0f} s", flush=True)
     if out is None and (until is None or time.monotonic() < until):

@@ -212,6 +212,16 @@ def largest(tables: Iterable[Curves]) -> list[Curves]:
     return [max(seeds, key=lambda one: one.full_size) for seeds in grouped(tables).values()]
 
 
+def named(tables: Iterable[Curves], which: Callable[[Curves], bool]) -> list[str]:
+    """Return the tables for which this holds, by data set and portfolio; with their seeds, if not for all of these."""
+    found = []
+    for (_, portfolio), seeds in grouped(tables).items():
+        chosen = [str(one.about["seed"]) for one in seeds if which(one)]
+        some = f", {'seed' if len(chosen) == 1 else 'seeds'} {', '.join(chosen)}" if len(chosen) < len(seeds) else ""
+        found += [f"{seeds[0].about['title']} ({portfolio}{some})"] if chosen else []
+    return found
+
+
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
     """Return a Markdown table with the first `left` columns left-aligned and the others right-aligned."""
     marks = ["---"] * left + ["--:"] * (len(header) - left)

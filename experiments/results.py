@@ -12,6 +12,7 @@ import json
 import math
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Final
@@ -31,21 +32,22 @@ from datasets import DATA_SETS
 from effects import effects
 from machines import FOLDER, machines
 from plan import large, still_missing
-from replays import BEGUN, MEASURED, Curves, all_curves, curves_in, grouped, largest, markdown, percent
+from replays import BEGUN, MEASURED, Curves, all_curves, curves_in, grouped, largest, markdown, named, percent
 from table1 import table_1
-from table2 import table_2
+from table2 import PAPER, table_2
 
 from pydaub import PAPER_SIZES, Allocation, Failure
 from pydaub.errors import PydaubError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "results.md"
 TEMPLATE: Final = Path(__file__).with_name("results.template.md")
 FEW: Final = 2_500  # rows; in the paper most learners get no larger sample
 TOP: Final = 8  # classifiers to which most rows go in the paper
-MANY: Final = 10_000  # rows; in the paper four learners get a larger sample, all within 1.5 % of the best
+MANY: Final = 10_000  # rows; in the paper four learners get more, all within 1.5 % of the best
+NAMED: Final = 5  # learners that are named; more are counted
 
 
 def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
@@ -63,17 +65,18 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "table_1": table_1(tables),
         "table_2": table_2(tables),
         "counts": counts(),
-        "sweep": "![Speed-up and loss for other first sizes and ratios](figures/sweep.png)",
         "swept": sweep.table(tables),
+        "draws": f"{enough.DRAWS:,}",
+        "delta": f"{dividing.DELTA:g}",
+        "most_valid": f"{max(one.about['valid_rows'] for one in tables if one.about['data'] in PAPER):,}",
         "bounds": bounds(tables),
         "training_cap": training_cap(tables),
-        "pictures": "\n\n".join(_picture(one) for one in largest(tables) if one.about["data"] in TABLE_1),
+        "pictures": "\n\n".join(picture(one) for one in largest(tables) if one.about["data"] in TABLE_1),
         "accuracy": accuracy(tables),
         "assumptions": assumptions(tables),
         "fewer": _fewer(tables),
         "left_out": "; ".join([*left_out(tables), *map(progress, curves_in(measured / BEGUN))]),
-        "weka": _version(tables, "weka"),
-        "java": _version(tables, "java"),
+        "weka": _weka(tables),
         "ended": _ended(tables),
     }
     filled = {name: text or "none" for name, text in parts.items()}
@@ -140,21 +143,21 @@ def _circumstances(tables: Sequence[Curves]) -> str:
 
 def _machines(tables: Sequence[Curves]) -> str:
     """Return the machines and, if there are several, which tables were measured on each."""
-    found: dict[str, dict[str, None]] = {}
-    for one in tables:
-        found.setdefault(one.about["machine"], {})[f"{one.about['title']} {one.about['portfolio']}"] = None
-    if len(found) == 1:
-        return next(iter(found))
-    fewest = sorted(found, key=lambda machine: len(found[machine]))
-    parts = [f"{machine} for {', '.join(found[machine])}" for machine in fewest[:-1]]
-    return ", ".join([*parts, f"{fewest[-1]} for all others"])
+    found = Counter(one.about["machine"] for one in tables)
+    *fewer, most = sorted(found, key=lambda machine: found[machine])
+    if not fewer:
+        return str(most)
+    parts = [f"{machine} for {', '.join(named(tables, partial(_by, 'machine', machine)))}" for machine in fewer]
+    return "; ".join([*parts, f"{most} for all others"])
+
+
+def _by(key: str, value: str, one: Curves) -> bool:
+    return bool(one.about.get(key) == value)
 
 
 def clocks(tables: Sequence[Curves]) -> str:
     """Return which tables were measured by which clock."""
-    by_cpu = dict.fromkeys(
-        f"{one.about['title']} ({one.about['portfolio']})" for one in tables if one.about.get("clock") == "cpu"
-    )
+    by_cpu = named(tables, partial(_by, "clock", "cpu"))
     words = f"CPU seconds for {', '.join(by_cpu)}; in all other tables they are wall-clock seconds"
     return words if by_cpu else "wall-clock seconds"
 
@@ -169,9 +172,10 @@ def _recorded(path: Path, said: Callable[[Sequence[Sequence[str]]], str] | None 
     return "\n\n".join([*parts, said(kept["lines"])] if said else parts)
 
 
-def _version(tables: Sequence[Curves], package: str) -> str:
-    of_weka = [one.about["versions"].get(package, "") for one in tables if one.about["portfolio"] == "weka"]
-    return " and ".join(sorted({version for version in of_weka if version}))
+def _weka(tables: Sequence[Curves]) -> str:
+    versions = [one.about["versions"] for one in tables if one.about["portfolio"] == "weka"]
+    found = {(each["weka"], each["java"]) for each in versions}
+    return " and ".join(f"WEKA {weka} on Java {java}" for weka, java in sorted(found)) or "no WEKA, not measured here"
 
 
 def _every(tables: Sequence[Curves], key: str) -> str:
@@ -180,33 +184,45 @@ def _every(tables: Sequence[Curves], key: str) -> str:
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 
-def _picture(one: Curves) -> str:
+def picture(one: Curves) -> str:
+    """Return what Figures 1 and 2 of a table show, beside what the paper says of its own, and the figures."""
     data, portfolio = one.about["data"], one.about["portfolio"]
     replay = one.replayed("daub")
     given, every = replay.rows_of, max(replay.rows_after_bootstrap, 1)
+    samples = {step.allocation.learner: step.allocation.size for step in replay.result.steps}  # the last is the largest
     most_rows = sum(sorted(given.values(), reverse=True)[:TOP]) / every
     top = sum(given[name] for name in list(one.scores)[:TOP]) / every
-    few = sum(rows <= FEW for rows in given.values())
-    many = [name for name, rows in given.items() if rows > MANY]
-    scored = [name for name in many if name in one.scores]
+    few = sum(size <= FEW for size in samples.values())
     best = next(iter(one.scores))
-    behind = max((one.scores[best] - one.scores[name] for name in scored), default=0.0)
     ahead = _ahead(one, best)
-    longest = max(ahead, key=lambda name: ahead[name], default="")
-    early = f", the last of them, {longest}, with {ahead[longest]:,} rows" if ahead else ""
-    without = f", and {len(many) - len(scored)} without a score at N" if len(many) > len(scored) else ""
+    latest = max(ahead.values(), default=0)
+    longest = [name for name, size in ahead.items() if size == latest]
+    early = f"; with up to {latest:,} rows: {_some(longest)}" if ahead else ""
     return (
         f"**{one.about['title']}, `{portfolio}`.** Best at N: {best} ({one.scores[best]:.4f}). With fewer rows,"
         f" {len(ahead)} others score higher than it{early} (in the paper, for HIGGS: several, LADTree until 5,000)."
         " Figure 1 has those in colour that have the highest score of all at some size. DAUB selects"
-        f" {replay.result.selected} ({replay.result.valid_score:.4f}). After the bootstrap, {few} of"
-        f" {len(given)} learners get {FEW:,} rows or fewer (in the paper, for HIGGS: most). More than {MANY:,} rows:"
-        f" {len(scored)}, within {percent(behind)} of the best at N{without} (four, within 1.5 %). The eight learners"
-        f" with the highest scores at N get {percent(top, 0)} of the rows (most), the eight with the most rows"
-        f" {percent(most_rows, 0)}.\n\n"
+        f" {replay.result.selected} ({replay.result.valid_score:.4f}). No sample of more than {FEW:,} rows for {few} of"
+        f" {len(samples)} learners (in the paper, for HIGGS: most). More than {MANY:,} rows in one sample:"
+        f" {_many(one, samples)} (four, within 1.5 %); in all samples after the bootstrap: {_many(one, given)}. The"
+        f" eight learners with the highest scores at N get {percent(top, 0)} of these rows (most), the eight with the"
+        f" most rows {percent(most_rows, 0)}.\n\n"
         f"![Figure 1 for {data}](figures/figure1-{data}-{portfolio}.png)\n\n"
         f"![Figure 2 for {data}](figures/figure2-{data}-{portfolio}.png)"
     )
+
+
+def _many(one: Curves, rows: Mapping[str, int]) -> str:
+    """Return how many learners have many rows, and how far they are behind the best at N."""
+    many = [name for name, count in rows.items() if count > MANY]
+    scored = [one.scores[name] for name in many if name in one.scores]
+    within = f", within {percent(max(one.scores.values()) - min(scored))} of the best at N" if scored else ""
+    without = f", {len(many) - len(scored)} of them without a score at N" if len(many) > len(scored) else ""
+    return f"{len(many) or 'none'}{within}{without}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= NAMED else f"{len(names)} of them"
 
 
 def _ahead(one: Curves, best: str) -> dict[str, int]:

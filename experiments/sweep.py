@@ -28,13 +28,14 @@ TAKEN: Final = {1: "every", 2: "every second", 3: "every third"}
 STARTS: Final = 4
 LEAST_SIZES: Final = 4  # in a schedule: the three of the bootstrap, and one to decide about
 LEAST_ROWS: Final = 11_500
+PICTURE: Final = "sweep.png"
 SIZE: Final = (7.5, 4.8)
 
 
 def swept(tables: Iterable[Curves]) -> dict[tuple[int, int], tuple[float, float, int]]:
     """Return speed-up, mean loss and their number by (place of b, stride); a data set and portfolio counts once."""
     groups, found = grouped(one for one in tables if one.full_size >= LEAST_ROWS), {}
-    for start in range(STARTS):
+    for start in range(STARTS if groups else 0):
         for stride in STRIDES:
             speed_ups, losses = [], []
             for seeds in groups.values():
@@ -48,15 +49,18 @@ def swept(tables: Iterable[Curves]) -> dict[tuple[int, int], tuple[float, float,
 
 
 def table(tables: Iterable[Curves]) -> str:
-    """Return speed-up and mean loss for each b and r."""
+    """Return speed-up and mean loss for each b and r, and the picture."""
     tables = list(tables)
     found, sizes = swept(tables), max((one.sizes for one in tables), key=len)
+    if not found:
+        return f"No table has {LEAST_ROWS:,} rows."
     rows = [
         [f"r = {ratio}: {TAKEN[stride]} size"]
         + [_cell(*found[start, stride]) if (start, stride) in found else "" for start in range(STARTS)]
         for stride, ratio in STRIDES.items()
     ]
-    return markdown(("", *(f"b = {size:,}" for size in sizes[:STARTS])), rows)
+    made = markdown(("", *(f"b = {size:,}" for size in sizes[:STARTS])), rows)
+    return f"{made}\n\n![Speed-up and loss for other first sizes and ratios](figures/{PICTURE})"
 
 
 def _cell(speed_up: float, loss: float, _: int) -> str:
@@ -83,23 +87,23 @@ def draw(found: dict[tuple[int, int], tuple[float, float, int]], sizes: tuple[in
             axes.annotate(
                 f"b = {sizes[start]:,}",
                 (speed_up, loss),
-                xytext=(6, -13) if stride == 1 else (0, 7 if loss == max(y) else -20),
-                ha="left" if stride == 1 else "center",
+                xytext=(0, 7 if stride == 1 or loss == max(y) else -16),
+                ha="center",
                 textcoords="offset points",
             )
-    axes.set_xlabel("times as fast as training everything (mean over data sets)")
+    axes.set_xlabel("times as fast as training everything (geometric mean over data sets)")
     axes.set_ylabel("mean loss, percentage points")
     axes.margins(x=0.15, y=0.12)
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, loc="upper right")
-    axes.set_title("DAUB with other first sizes and ratios (paper: b = 500, r = 1.5)", pad=12)
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(STRIDES))  # above all points
+    axes.set_title("DAUB with other first sizes and ratios (paper: b = 500, r = 1.5)", pad=28)
 
 
-def drawn(tables: list[Curves], folder: Path) -> Path:
-    """Draw the picture into a folder and return its path."""
+def drawn(tables: list[Curves], folder: Path) -> Path | None:
+    """Draw the picture into a folder and return its path; None if no table is large enough."""
     folder.mkdir(parents=True, exist_ok=True)
     found, sizes = swept(tables), max((one.sizes for one in tables), key=len)
-    return plots.drawn(folder / "sweep.png", SIZE, lambda axes: draw(found, sizes, axes))
+    return plots.drawn(folder / PICTURE, SIZE, lambda axes: draw(found, sizes, axes)) if found else None
 
 
 def main() -> None:
@@ -112,7 +116,7 @@ def main() -> None:
     tables = all_curves(arguments.measured)
     for (start, stride), (speed_up, loss, count) in swept(tables).items():
         print(f"b {start}, r {STRIDES[stride]}: {speed_up:.2f} times, loss {100 * loss:.2f} %, {count} tables")
-    print(drawn(tables, arguments.out))
+    print(drawn(tables, arguments.out) or table(tables))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from command import shown
 from replays import PORTFOLIOS, largest, markdown, thousands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from replays import Curves
 
@@ -20,27 +20,27 @@ PAPER: Final = {
     "higgs": ((41, 105, 56), ("1,578k", "590k", "372k"), (49_905, 17_186, 2_001)),
     "parity": ((41, 26, 19), ("860k", "171k", "156k"), (5_939, 617, 397)),
 }
-ROWS: Final = ("Iterations", "Allocation after the bootstrap", "Time (s)")
+LABELS: Final = (
+    "Iterations", "Allocation after the bootstrap", "Times fewer rows than full", "Allocation in all", "Time (s)",
+    "Times as fast as full",
+)  # fmt: skip
 
 
 def table_1(tables: Iterable[Curves]) -> str:
     """Return one table for each portfolio, with the paper's and our figures in alternating rows."""
     found = [one for one in largest(tables) if one.about["data"] in PAPER]
+    papers = [_paper(*figures) for figures in PAPER.values()]
     parts = []
     for portfolio in dict.fromkeys(one.about["portfolio"] for one in found):
         ours = {one.about["data"]: one for one in found if one.about["portfolio"] == portfolio}
-        header, columns = [""], []
-        for data, figures in PAPER.items():
-            header += [f"{data.upper()} {method}" for method in ("full", "no f^T", "DAUB")]
-            columns.append((figures, _figures(ours[data]) if data in ours else None))
+        header = ["", *(f"{data.upper()} {method}" for data in PAPER for method in ("full", "no f^T", "DAUB"))]
+        mine = [_ours(ours[data]) if data in ours else None for data in PAPER]
         rows = []
-        for place, name in enumerate(ROWS):
-            rows.append([f"{name}, paper", *(_text(cell) for paper, _ in columns for cell in paper[place])])
-            mine = [mine[place] if mine else ("not measured",) * 3 for _, mine in columns]
-            rows.append([f"**{name}, ours**", *(_text(cell) for cells in mine for cell in cells)])
-            if place == ROWS.index("Allocation after the bootstrap"):
-                whole = [mine[-1] if mine else ("not measured",) * 3 for _, mine in columns]
-                rows.append(["**Allocation in all, ours**", *(_text(cell) for cells in whole for cell in cells)])
+        for label in LABELS:
+            if label in papers[0]:
+                rows.append([f"{label}, paper", *(cell for paper in papers for cell in paper[label])])
+            cells = (cell for each in mine for cell in (each[label] if each else ["not measured"] * 3))
+            rows.append([f"**{label}, ours**", *cells])
         notes = "; ".join(
             f"{one.about['title']}: {len(one.table.learners)} learners, N = {one.full_size:,},"
             f" {len(one.failed) or 'none'} without a score at N"
@@ -52,18 +52,27 @@ def table_1(tables: Iterable[Curves]) -> str:
     return "\n\n".join(parts) or "Neither HIGGS nor PARITY was measured."
 
 
-def _figures(one: Curves) -> tuple[tuple[object, ...], ...]:
+def _paper(iterations: Sequence[int], allocated: Sequence[str], seconds: Sequence[int]) -> dict[str, list[str]]:
+    found = (_counts(iterations), [*allocated], _times([int(each.strip("k").replace(",", "")) for each in allocated]),
+             _counts(seconds), _times(seconds))  # fmt: skip
+    return dict(zip([label for label in LABELS if label != "Allocation in all"], found, strict=True))
+
+
+def _ours(one: Curves) -> dict[str, list[str]]:
     runs = [one.replayed(method) for method in ("full", "daub without f^T", "daub")]
-    return (
-        tuple(run.iterations for run in runs),
-        tuple(thousands(run.rows_after_bootstrap) for run in runs),
-        tuple(round(run.result.seconds) for run in runs),
-        tuple(thousands(run.result.rows) for run in runs),
-    )
+    allocated, seconds = [run.rows_after_bootstrap for run in runs], [run.result.seconds for run in runs]
+    found = (_counts([run.iterations for run in runs]), [thousands(rows) for rows in allocated], _times(allocated),
+             [thousands(run.result.rows) for run in runs], _counts(map(round, seconds)), _times(seconds))  # fmt: skip
+    return dict(zip(LABELS, found, strict=True))
 
 
-def _text(cell: object) -> str:
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+def _counts(values: Iterable[int]) -> list[str]:
+    return [f"{value:,}" for value in values]
+
+
+def _times(values: Sequence[float]) -> list[str]:
+    """Return how many times the first value is each of them."""
+    return [f"{values[0] / value:.1f}x" for value in values]
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import cpu
+import curves
 import numpy as np
 import pytest
 from cpu import CpuEngine
@@ -82,6 +83,33 @@ def test_a_table_names_every_sitting_and_is_not_continued_on_another_machine(tmp
 
 
 @pytest.mark.slow("processes")
+def test_what_was_begun_in_other_circumstances_is_kept_and_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its table, and the journal of a run that was killed."""
+    wanted = Wanted("parity", "knn-1,knn-5,knn-10,knn-25", full_size=7500)  # takes at least half a minute
+    before = partly(wanted, tmp_path)
+    content, outcomes = before.read_bytes(), Table.read(before).outcomes
+    monkeypatch.setattr(curves, "machine", lambda: "another")
+    other = partly(wanted, tmp_path)
+    assert (other.parent, before.read_bytes()) == (before.parent, content)
+    assert other != before
+    assert len({*tmp_path.glob("*.run")}) == 2
+    monkeypatch.undo()
+    again = partly(wanted, tmp_path)
+    assert again == before, "back on the first machine, its own table goes on"
+    assert outcomes.items() <= Table.read(again).outcomes.items()
+
+
+def partly(wanted: Wanted, folder: Path) -> Path:
+    """Measure a part of a table, in as little time as that takes."""
+    for budget in range(1, 60):
+        with suppress(InputError):
+            return measure(wanted, folder, jobs=1, budget=budget)
+    raise AssertionError("A minute was not enough for one training.")
+
+
+@pytest.mark.slow("processes")
 def test_when_the_budget_runs_out_it_reports_what_is_left_out_and_can_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +174,7 @@ def test_a_table_with_other_metadata_is_measured_again(tmp_path: Path) -> None:
     before = path.read_text()
     (tmp_path / BEGUN).mkdir()
     for file in (path, path.with_suffix(".json")):
-        (tmp_path / BEGUN / file.name).write_bytes(file.read_bytes())
+        (tmp_path / BEGUN / f"{file.stem}.0123abcd{file.suffix}").write_bytes(file.read_bytes())
     assert measure(QUICK, tmp_path, jobs=2) == path
     assert not (tmp_path / BEGUN).exists(), "this table is whole now"
     assert json.loads(path.with_suffix(".json").read_text())["source"] == about["source"]
@@ -172,9 +200,9 @@ def test_a_failure_is_copied_to_all_larger_sizes(tmp_path: Path) -> None:
     assert table[Allocation("b", 1000)] == Failure("timeout", "took more than 5 seconds", 5.0)
     assert missing_of(("a", "b"), sizes, outcomes) == {}
     (tmp_path / "table.json").write_text('{"learners": 2}')
-    curves = Curves.read(path)
-    assert (curves.failed, curves.full_seconds) == (["b"], 6.0)
-    assert run(Full(("a", "b"), Schedule((1500,))), TableEngine(curves.table)).selected == "a"
+    one = Curves.read(path)
+    assert (one.failed, one.full_seconds) == (["b"], 6.0)
+    assert run(Full(("a", "b"), Schedule((1500,))), TableEngine(one.table)).selected == "a"
 
 
 def test_with_a_longer_limit_only_the_stopped_learners_are_measured_again(tmp_path: Path) -> None:

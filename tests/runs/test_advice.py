@@ -138,9 +138,11 @@ def test_fewer_than_a_thousand_rows_can_be_enough() -> None:
     assert len(advice.sentences) == 2
 
 
-def test_more_rows_than_there_are() -> None:
-    advice = advise(run_of(drawn(0.8, 0.2)), 0.001)
+@pytest.mark.parametrize("delta", [1e-3, 1e-160, 5e-324])
+def test_more_rows_than_there_are(delta: float) -> None:
+    advice = advise(run_of(drawn(0.8, 0.2)), delta)
     assert advice.prospect is None
+    assert advice.fraction > 1
     assert "all 14,000 rows would not be enough" in advice.sentences[1]
 
 

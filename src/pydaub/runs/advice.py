@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SURENESS: Final = 1.96 + 0.84  # standard errors: a true difference is found at the 5 % level in 8 of 10 cases
 NINE_OF_TEN: Final = 1.645  # standard errors around a score
 LEAST: Final = 1_000  # validation rows; fewer would make the score of the selected learner itself too uncertain
+MOST: Final = 10**15  # validation rows; no data set has more, and a tiny delta would need infinitely many
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     if error is None:
         raise InputError(f"Advice needs the noise of the scores, which is not known for {scores.name} in this run.")
     ratio = max(SURENESS * noise / max(gap, delta) for gap, noise in [*pairs, (delta, error)])
-    needed = max(math.ceil(scores.rows * ratio**2), min(LEAST, scores.rows))
+    needed = max(math.ceil(min(scores.rows * ratio * ratio, MOST)), min(LEAST, scores.rows))
     rows = account.full_size + scores.rows - needed
     times = rows / account.full_size
     later = None

@@ -69,7 +69,8 @@ def make_bound(
         named = FittedBound(bound, train_cap=train_bound)
     elif bound in INTERVALS:
         if scores.name not in SHARES or not scores.proportion or scores.cross_validated:
-            raise InputError(f"`bound` {bound} must go with accuracy on validation rows, got {scores.name}.")
+            how = ", cross-validated" if scores.cross_validated else ""
+            raise InputError(f"`bound` {bound} must go with accuracy on validation rows, got {scores.name}{how}.")
         if scores.rows is None:
             raise InputError(
                 f"`bound` {bound} must know the number of validation rows, which these scores do not say. Give it to"
