@@ -201,7 +201,7 @@ def check_documents(account: Account) -> None:
     assert (len(search.allocations_), search.failures_) == (len(result.steps), account.strategy.failures)
     of_steps = search.cv_results_
     assert (of_steps["size"].sum(), of_steps["seconds"].sum()) == (result.rows, pytest.approx(result.seconds))
-    assert (search.best_index_ is None) == (leader in account.ahead)
+    assert (search.best_index_ is None) == (leader in account.result.speculated)
     claim = certificate_of(account)
     assert (search.certificate_ and search.certificate_.sentences) == (claim and claim.sentences)
     assert escape(said.line) in search._repr_html_()  # notebooks call it

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pydaub import (
+    Account,
     Allocation,
     Daub,
     Evaluated,
@@ -22,10 +23,14 @@ from pydaub import (
     Withdrawn,
     run,
 )
+from pydaub.events import Resumed
 from pydaub.runs.journal import read
+from pydaub.views.standings import lines
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydaub import Result
 
 SIZES = (400, 1_600, 6_400, 25_600)
 
@@ -44,6 +49,15 @@ def curves(rng: random.Random, learners: int, *, failing: str = "") -> Table:
     return Table(outcomes)
 
 
+def with_all_rows(result: Result) -> list[str]:
+    """Return the learners that were measured with all rows."""
+    return [
+        step.allocation.learner
+        for step in result.steps
+        if step.allocation.size == SIZES[-1] and isinstance(step.outcome, Measurement)
+    ]
+
+
 @pytest.mark.parametrize("kind", [Frugal, Daub])
 @pytest.mark.parametrize("workers", [1, 3])
 def test_whatever_the_limit_a_learner_has_all_rows_in_time(kind: type[Frugal | Daub], workers: int) -> None:
@@ -52,10 +66,9 @@ def test_whatever_the_limit_a_learner_has_all_rows_in_time(kind: type[Frugal | D
         rng = random.Random(seed)
         table, limit = curves(rng, rng.randint(3, 150)), rng.uniform(8, 14)
         result = run(kind(table.learners, Schedule(SIZES)), TableEngine(table, workers), time_limit=limit)
-        complete = {each.learner for each in result.speculated if each.size == SIZES[-1]}
-        assert complete or any(step.allocation.size == SIZES[-1] for step in result.steps)
+        assert with_all_rows(result)
         assert result.wall_seconds <= limit
-        hurried += bool(complete)
+        hurried += result.stopped is not None
     assert hurried > 0
 
 
@@ -64,8 +77,7 @@ def test_in_the_second_half_of_the_limit_every_worker_trains_on_all_rows(workers
     for seed in range(3):
         table = curves(random.Random(seed), 800)
         result = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table, workers), time_limit=20.0)
-        complete = {each.learner for each in result.speculated if each.size == SIZES[-1]}
-        assert len(complete) >= workers
+        assert len(with_all_rows(result)) >= workers
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -83,7 +95,7 @@ def test_a_learner_that_takes_far_too_long_makes_room(tmp_path: Path, workers: i
     with Journal(path, strategy.settings) as journal:
         result = run(strategy, TableEngine(table, workers), journal, time_limit=limit)
     assert result.stopped == "time limit"
-    assert any(each.size == SIZES[-1] for each in result.speculated)
+    assert with_all_rows(result)
     withdrawn = [event for event in read(path) if isinstance(event, Withdrawn)]
     assert {event.allocation for event in withdrawn} & slow
     if size == SIZES[0]:
@@ -92,6 +104,28 @@ def test_a_learner_that_takes_far_too_long_makes_room(tmp_path: Path, workers: i
     with Journal(path, strategy.settings) as journal:
         resumed = run(strategy, TableEngine(table, workers), journal)
     assert resumed.steps == run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table, workers)).steps
+
+
+def test_a_run_that_stopped_counts_what_was_trained_on_all_rows_in_time(tmp_path: Path) -> None:
+    """In the table, the figures, the advice; and once it is resumed, no longer."""
+    table, path = curves(random.Random(3), 30), tmp_path / "journal.jsonl"
+    strategy = Frugal(table.learners, Schedule(SIZES))
+    with Journal(path, strategy.settings) as journal:
+        result = run(strategy, TableEngine(table), journal, time_limit=9.0)
+    account = Account.of(read(path))
+    assert account.result == result
+    first = lines(account)[0]
+    assert (first.learner, first.size, first.valid) == (result.selected, SIZES[-1], result.valid_score)
+    hurried = next(step for step in result.steps if step.allocation == Allocation(first.learner, SIZES[-1]))
+    assert (first.bound, account.curve(first.learner).sizes[-1]) == (result.valid_score, SIZES[-1])
+    own = [step for step in result.steps if step.allocation.learner == first.learner]
+    assert first.seconds == pytest.approx(sum(step.outcome.seconds for step in own))
+    assert first.rows == sum(step.allocation.size for step in own) > SIZES[-1]
+    assert sum(line.rows for line in lines(account)) == result.rows
+    assert hurried.allocation not in result.speculated
+    account.take(Resumed(account.clock))
+    assert account.result.steps == result.steps[: -len(with_all_rows(result))]
+    assert hurried.allocation in account.result.speculated
 
 
 def test_where_all_rows_take_too_long_nothing_changes() -> None:
@@ -108,8 +142,7 @@ def test_after_a_failure_the_next_one_gets_its_chance() -> None:
     table = curves(random.Random(2), 30, failing=first.selected or "")
     second = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=9.0)
     assert isinstance(second.speculated[Allocation(first.selected or "", SIZES[-1])], Failure)
-    others = [outcome for each, outcome in second.speculated.items() if each.size == SIZES[-1]]
-    assert any(isinstance(outcome, Measurement) for outcome in others)
+    assert with_all_rows(second)
 
 
 def test_the_run_can_be_resumed_as_if_nothing_had_happened(tmp_path: Path) -> None:
@@ -149,5 +182,5 @@ def test_a_learner_that_was_ahead_of_the_best_with_as_many_rows_gets_all_of_them
         }
     )
     result = run(Frugal(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=20.0)
-    assert Allocation("high", SIZES[-1]) in result.speculated
+    assert "high" in with_all_rows(result)
     assert (result.selected, result.selected_size) == ("higher", SIZES[-1])

@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections import Counter
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -312,7 +313,9 @@ def test_a_time_limit_ends_with_the_best_so_far(kind: type[Strategy]) -> None:
             whole = outcome_of(kind, table, schedule, workers)
             limit = rng.uniform(0, 1.2) * whole.wall_seconds or 1.0
             result = ended(kind, table, schedule, workers, limit)
-            assert result.steps == whole.steps[: len(result.steps)]
+            pairs = zip(result.steps, whole.steps, strict=False)
+            hurried = result.steps[len([*takewhile(lambda pair: pair[0] == pair[1], pairs)]) :]
+            assert all(step.allocation.size == schedule.full_size for step in hurried), "so that it has them in time"
             assert result.wall_seconds <= limit + 1e-9
             if result.stopped is None:
                 assert result.steps == whole.steps

@@ -31,6 +31,7 @@ from pydaub.runs.result import Result, Step, projected_seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydaub.algorithm.curve import Curve
     from pydaub.algorithm.strategies import Strategy
 
 BY_HAND: Final = "stopped by hand"
@@ -102,6 +103,7 @@ class Account:
         self.known: dict[Allocation, Outcome] = {}  # outcomes from elsewhere, which need not be measured
         self.ahead: dict[Allocation, Outcome] = {}  # evaluated and not asked for yet
         self.steps: list[Step] = []
+        self.hurried: dict[str, Step] = {}  # by learner: evaluated ahead with all rows, in a run that has stopped
         self.running: dict[Allocation, float] = {}  # the clock when each began, as far as events tell
         self.improvements: list[tuple[float, Allocation, float]] = []  # clock and score, each higher than all before
         self.clock = 0.0
@@ -223,6 +225,7 @@ class Account:
                 if reason != BY_HAND:  # the command is in the log already
                     self._log(f"The run stopped: {reason}.")
                 self._end()
+                self._count_hurried()
             case Limited(until):
                 self.until = until
             case Withdrawn(allocation, clock):
@@ -235,6 +238,7 @@ class Account:
                 self.stopped = self.combined = self.adjusted = None  # another learner may be selected
                 self._pause(paused=False)
                 self.running.clear()
+                self.hurried.clear()
                 self._log("The run was resumed.")
 
     def _take_asked(self, allocation: Allocation) -> None:
@@ -307,6 +311,12 @@ class Account:
         self._abandoned = len(self.running)
         self.running.clear()
 
+    def _count_hurried(self) -> None:
+        """Count what was evaluated ahead with all rows: the strategy has not asked for it, but it decides."""
+        for allocation, outcome in self.ahead.items():
+            if allocation.size == self.full_size and isinstance(outcome, Measurement):
+                self.hurried[allocation.learner] = Step(allocation, outcome, outcome.valid_score)
+
     def _log(self, words: str, learner: str | None = None, size: int | None = None) -> None:
         self.decisions.append(Decision(len(self.decisions) + 1, self.clock, words, learner, size))
 
@@ -377,13 +387,14 @@ class Account:
     def result(self) -> Result:
         """The run as a result, whether it has ended or not."""
         state, chosen = self.state, self.leader
+        hurried = {step.allocation for step in self.hurried.values()}
         return Result(
             selected=None if chosen is None else chosen.learner,
             full_size=self.full_size,
-            steps=tuple(self.steps),
+            steps=(*self.steps, *self.hurried.values()),
             failures=self.strategy.failures,
             wall_seconds=self.clock,
-            speculated=dict(self.ahead),
+            speculated={each: outcome for each, outcome in self.ahead.items() if each not in hurried},
             resumed=self.resumed,
             abandoned=self._abandoned + (0 if self.held else len(self.running)),
             selected_size=None if chosen is None else chosen.size,
@@ -411,17 +422,30 @@ class Account:
         """The allocations that are being evaluated now."""
         return list(self.running) if self.held else []
 
+    # Of each learner: what was asked for, and what counts besides because the run has stopped.
+
     def size(self, learner: str) -> int:
-        """Return the largest size that was asked for and evaluated, 0 if there is none."""
-        return self._size.get(learner, 0)
+        """Return the largest size that was evaluated, 0 if there is none."""
+        return self.full_size if learner in self.hurried else self._size.get(learner, 0)
 
     def rows(self, learner: str) -> int:
-        """Return the number of rows in the learner's allocations that were asked for."""
-        return self._rows.get(learner, 0)
+        """Return the number of rows in the learner's allocations."""
+        return self._rows.get(learner, 0) + (self.full_size if learner in self.hurried else 0)
 
     def seconds(self, learner: str) -> float:
-        """Return the training time of the learner's allocations that were asked for."""
-        return self._seconds.get(learner, 0.0)
+        """Return the training time of the learner's allocations."""
+        hurried = self.hurried[learner].outcome.seconds if learner in self.hurried else 0.0
+        return self._seconds.get(learner, 0.0) + hurried
+
+    def curve(self, learner: str) -> Curve:
+        """Return the learner's measured curve."""
+        found, hurried = self.strategy.curve(learner), self.hurried.get(learner)
+        measured = hurried and hurried.outcome
+        return found.extended(self.full_size, measured) if isinstance(measured, Measurement) else found
+
+    def bound(self, learner: str) -> float | None:
+        """Return the learner's bound."""
+        return self.hurried[learner].bound if learner in self.hurried else self.strategy.bound(learner)
 
     def full_seconds(self) -> float | None:
         """Return about how long training every learner on all rows would take; None if one was never tried."""
@@ -448,7 +472,7 @@ class Account:
         following = after.learner if (after := self.following) else None
 
         def is_guess(name: str) -> bool:
-            return leader is not None and name == leader.learner and leader in self.ahead
+            return leader is not None and name == leader.learner and leader in self.ahead and not self.hurried
 
         def standing(name: str) -> Standing:  # noqa: PLR0911  # one for each word
             if failure := failures.get(name):
@@ -460,7 +484,7 @@ class Account:
                 return Standing(word, f"{when}with {'all ' * (state == 'finished')}{leader.size:,} rows")
             if name in training:
                 return Standing("training", f"on {training[name]:,} rows")
-            if strategy.curve(name).sizes[-1:] == (self.full_size,):
+            if self.size(name) == self.full_size:
                 return Standing("has all rows")
             if name in ruled_out:
                 return Standing("ruled out", ruled_out[name])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An allocation that was asked for, its outcome, and the learner's bound once that was known."""
+    """An allocation, its outcome, and the learner's bound once that was known."""
 
     allocation: Allocation
     outcome: Outcome
@@ -36,13 +36,14 @@ class Result:
     full_size
         The number of training rows.
     steps
-        The allocations that were asked for, in order, with their outcomes.
+        The allocations that were asked for, in order, with their outcomes. If the run stopped before it was done, then
+        those with all rows that were evaluated ahead: they count when the learner is chosen.
     failures
         The learners that failed, and why.
     wall_seconds
         Duration of the run on the engine's clock.
     speculated
-        Outcomes that were evaluated ahead and never asked for.
+        The other outcomes that were evaluated ahead and never asked for.
     abandoned
         How many evaluations were still running at the end.
     resumed
@@ -66,12 +67,12 @@ class Result:
 
     @property
     def rows(self) -> int:
-        """Number of rows in all allocations that were asked for."""
+        """Number of rows in all these allocations."""
         return sum(step.allocation.size for step in self.steps)
 
     @property
     def seconds(self) -> float:
-        """Training time of all allocations that were asked for."""
+        """Training time of all these allocations."""
         return sum((step.outcome.seconds for step in self.steps), start=0.0)
 
     @property

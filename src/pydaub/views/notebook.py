@@ -135,7 +135,7 @@ def _chart(account: Account, found: Contest | None) -> str:
     curves = {
         name: [(size, point.valid_score) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
         for name in account.learners
-        if (curve := account.strategy.curve(name)).sizes
+        if (curve := account.curve(name)).sizes
     }
     if found is None or found.leader.learner not in curves:
         return ""

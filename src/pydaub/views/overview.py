@@ -136,7 +136,7 @@ def _facts(account: Account) -> dict[str, str]:
 def _latest(account: Account) -> dict[str, tuple[float, int]]:
     """Return the score of each learner with the most rows, and their number."""
     found: dict[str, tuple[float, int]] = {}
-    for step in account.steps:
+    for step in account.result.steps:
         if isinstance(step.outcome, Measurement):
             found[step.allocation.learner] = (step.outcome.valid_score, step.allocation.size)
     return found

@@ -42,7 +42,7 @@ def portraits(
 ) -> list[dict[str, Any]]:
     """Return what is known of every learner; the certificate adds what its audit found."""
     ahead: dict[str, list[list[float | None]]] = {}
-    for allocation, outcome in account.ahead.items():
+    for allocation, outcome in account.result.speculated.items():
         if isinstance(outcome, Measurement):
             point = [allocation.size, outcome.train_score, outcome.valid_score, outcome.seconds]
             ahead.setdefault(allocation.learner, []).append(point)
@@ -57,7 +57,7 @@ def portraits(
 
 
 def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
-    curve = account.strategy.curve(line.learner)
+    curve = account.curve(line.learner)
     points = list(zip(curve.sizes, curve.measurements, strict=True))
     known = {MEMORY, account.scores.name}  # these stand elsewhere
     figures = {name: value for name, value in points[-1][1].metrics.items() if name not in known} if points else {}

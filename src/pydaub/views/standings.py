@@ -56,7 +56,7 @@ def lines(account: Account) -> list[Line]:
             train=getattr(outcome, "train_score", None),
             valid=valid,
             loss=None if valid is None or account.scores.top is None else account.scores.top - valid,
-            bound=None if failed else finite(strategy.bound(name)),
+            bound=None if failed else finite(account.bound(name)),
             priority=None if failed else finite(strategy.priority(name)),
             rows=account.rows(name),
             seconds=account.seconds(name),

@@ -90,14 +90,14 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
     best = "none yet"
     if leader is not None and result.valid_score is not None:
         best = f"{leader.learner}: {score_text(result.valid_score)} with {leader.size:,} rows"
-    ahead = sum(outcome.seconds for outcome in account.ahead.values())
+    ahead = sum(outcome.seconds for outcome in result.speculated.values())
     facts = [
         ["Largest size", f"{largest:,} of {account.full_size:,} rows"],
         ["Elapsed", ""],  # the page counts on
         ["Training time", f"{duration(result.seconds)}{against_training(account, result.seconds)}"],
         ["Rows", f"{result.rows:,}{against(account, result.rows, full_rows, f'{full_rows:,}')}"],
         ["Allocations", f"{len(result.steps):,}"],
-        ["Evaluated ahead", f"{len(account.ahead):,} ({duration(ahead)})" if account.ahead else ""],
+        ["Evaluated ahead", f"{len(result.speculated):,} ({duration(ahead)})" if result.speculated else ""],
         [chosen, best],
         ["Score", f"{account.scores.name}, higher is better"],
         ["Strategy", str(account.settings.get("strategy", ""))],
