@@ -74,7 +74,7 @@ class Unspeakable(Exception):
     [
         (ValueError("one\ntwo"), "ValueError: one"),
         (ValueError("  \n one \n"), "ValueError: one"),
-        (ValueError(), "ValueError: "),
+        (ValueError(), "ValueError"),
         (SystemExit(3), "SystemExit: 3"),
         (Unspeakable(), "Unspeakable: (its message cannot be shown)"),
         (RuntimeError("x" * 10_000), "RuntimeError: " + "x" * 486),

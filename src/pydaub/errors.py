@@ -48,7 +48,7 @@ def one_line(error: BaseException) -> str:
         lines = str(error).strip().splitlines() or [""]
     except Exception:  # noqa: BLE001  # a foreign __str__ may raise anything
         lines = ["(its message cannot be shown)"]
-    return f"{type(error).__name__}: {lines[0]}"[:500]
+    return f"{type(error).__name__}: {lines[0]}"[:500] if lines[0] else type(error).__name__
 
 
 def is_of_learner(error: BaseException) -> bool:

@@ -104,8 +104,9 @@ class Steered:
         if self.command not in COMMANDS:
             raise InputError(f"`command` must be one of {', '.join(COMMANDS)}, got {self.command!r}.")
         if not isinstance(self.learner, str | None) or (self.learner is None) != (self.command in COMMANDS[:3]):
-            wanted = "no learner" if self.command in COMMANDS[:3] else "a learner"
-            raise InputError(f"`{self.command}` must come with {wanted}, got {self.learner!r}.")
+            wanted = "no learner" if self.command in COMMANDS[:3] else "the name of a learner"
+            got = "none" if self.learner is None else repr(self.learner)
+            raise InputError(f"`{self.command}` must come with {wanted}, got {got}.")
 
 
 @dataclass(frozen=True, slots=True)

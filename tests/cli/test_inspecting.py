@@ -279,6 +279,11 @@ def test_predictions_are_written_as_a_whole_and_through_links(finished: Finished
     assert read == [expected]
     assert pipe.is_fifo()
     assert "Cannot write " in refused("predict", finished.folder, finished.data, "--out", tmp_path)
+    before = Path(finished.data).read_bytes()
+    assert "must be another file than that of the rows" in refused(
+        "predict", finished.folder, finished.data, "--out", finished.data
+    )
+    assert Path(finished.data).read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "pipe.csv", "real.csv"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pydaub import InputError
 from pydaub.data import infer_columns, infer_task
-from pydaub.data.columns import given_columns, group_codes, times
+from pydaub.data.columns import given_columns, group_codes, nearly_numbers, read_as_text, times
 
 N = 60
 WORDS = ["the cat sat on mat", "a dog ran far away", "birds sing in trees", "fish swim very deep"]
@@ -172,3 +172,30 @@ def test_groups_and_times() -> None:
         times(pd.Series([None, None, 1.0]), "time")
     with pytest.raises(InputError, match="`time` must be numbers or ISO dates such as 2016-02-12, got"):
         times(pd.Series(["yesterday", "today"]), "time")
+
+
+NUMBERS = [f"{number / 7:.3f}" for number in range(100)]
+
+
+@pytest.mark.parametrize("odd", ["oops", "1,5", "-", "12 %", "1_000"])
+def test_a_value_that_keeps_a_column_from_being_numeric_is_named(odd: str) -> None:
+    frame = pd.DataFrame({"size": [*NUMBERS[:60], odd, *NUMBERS[60:]], "name": [f"item {each}" for each in range(101)]})
+    (note,) = read_as_text(frame, infer_columns(frame))
+    assert note.startswith("Column 'size' counts as identifier, not as numeric: ")
+    assert f"of its 101 different values look like numbers, but {odd!r} cannot be read as one." in note
+
+
+def test_columns_of_other_texts_get_no_note() -> None:
+    frame = pd.DataFrame(
+        {
+            "number": np.arange(100) / 7,
+            "code": [f"A{number}" for number in range(100)],
+            "few": ["1", "2", "x", None] * 25,
+            "mixed": [*NUMBERS[:50], *(f"{text} kg" for text in NUMBERS[50:])],
+            "day": [f"2016-02-{number % 28 + 1:02d}" for number in range(100)],
+        }
+    )
+    assert read_as_text(frame, infer_columns(frame)) == []
+    assert nearly_numbers(pd.Series([{1}, {2}] * 50)) is None
+    assert nearly_numbers(pd.Series([*NUMBERS, 1.0])) is None
+    assert nearly_numbers(pd.Series(NUMBERS)) is None, "all of them are numbers"

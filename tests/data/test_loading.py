@@ -225,7 +225,7 @@ def test_ten_rows_are_enough(tmp_path: Path) -> None:
         (
             "label",
             {"drop": [*TABLE.columns[1:7], "family", "price"]},
-            r"must have a column to learn from, got 'id' \(i",
+            r"must have a column to learn from besides the target, got 'id' \(i",
         ),
     ],
 )

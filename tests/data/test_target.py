@@ -11,7 +11,7 @@ import pytest
 
 from pydaub import InputError
 from pydaub.data.columns import series
-from pydaub.data.target import encoded, labels_from_json, labels_to_json
+from pydaub.data.target import differ_by_spaces, encoded, labels_from_json, labels_to_json
 
 CAT = pd.Categorical(["b", "a", "b", "a"], categories=["z", "b", "a"])
 DAY, LATER = date(2020, 1, 1), date(2020, 1, 2)
@@ -96,3 +96,26 @@ def test_one_value_of_many_rows_is_no_regression_target_either() -> None:
     """Data larger than memory is told by its distinct values."""
     with pytest.raises(InputError, match=r"`y` must have different values, got only 2\.5"):
         encoded(pd.Series([2.5]), "regression", "y", rows=100)
+
+
+def test_a_number_that_is_misspelt_does_not_make_classes_of_a_regression() -> None:
+    numbers = [str(number % 90) for number in range(300)]
+    with pytest.raises(InputError, match=r"90 of its 91 different values look like numbers, but 'oops' cannot be read"):
+        encoded(pd.Series([*numbers, "oops"]), None, "y")
+    with pytest.raises(InputError, match="`y` must be numbers for a regression, got 'oops'"):
+        encoded(pd.Series([*numbers, "oops"]), "regression", "y")
+    assert len(encoded(pd.Series([*numbers, "oops"]), "classification", "y").labels) == 91
+    stars = [str(number % 30) for number in range(300)]
+    assert len(encoded(pd.Series([*stars, "none"] * 2), None, "y").labels) == 31, "so few are classes in any case"
+
+
+def test_rows_without_a_target_are_said_where_one_class_is_left() -> None:
+    with pytest.raises(InputError, match="at least two classes, got only True in 2 rows, and 3 without a value"):
+        encoded(pd.Series([True, None, None, True, None]), None, "y")
+
+
+def test_classes_that_differ_by_spaces_are_noted() -> None:
+    assert differ_by_spaces(["yes", " yes", "no", "no ", " maybe"]) == [
+        "Classes that differ from others only by spaces: ' yes', 'no '."
+    ]
+    assert differ_by_spaces([1, 2, True]) == []

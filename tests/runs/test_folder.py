@@ -153,9 +153,16 @@ def test_a_folder_with_files_is_left_alone(tmp_path: Path, made: RunFolder) -> N
     RunFolder.create(tmp_path / "empty", made.request, made.schema())
 
 
-@pytest.mark.parametrize("place", ["x.csv", "x.csv/run", "/proc/run"])
-def test_a_folder_that_cannot_be(tmp_path: Path, made: RunFolder, place: str) -> None:
-    with pytest.raises(InputError, match="Cannot write to the folder "):
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("x.csv", "x.csv must be a new or empty folder, got a file"),
+        ("x.csv/run", "Cannot write to the folder "),
+        ("/proc/run", "Cannot write to the folder "),
+    ],
+)
+def test_a_folder_that_cannot_be(tmp_path: Path, made: RunFolder, place: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
         RunFolder.create(tmp_path / place, made.request, made.schema())
 
 

@@ -131,6 +131,8 @@ def predict(
     from pydaub.runs.predicting import Predictor
 
     check_output(out)
+    if out is not None and out.exists() and Path(data).exists() and out.samefile(data):
+        raise InputError(f"`--out` must be another file than that of the rows, got {out} for both.")
     if weka_jar:  # not the jar that the folder names: a jar is code
         from pydaub.learners.weka.jar import use_jar
 

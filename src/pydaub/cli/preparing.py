@@ -78,7 +78,7 @@ def prepare(
         raise InputError(f"`--memory` must be more than the {used / 1e6:,.0f} MB that Python takes, got {memory}.")
     with _Progress(quiet=quiet) as progress:
         done = prepare_out_of_core(wanted, out, most - used, progress)
-    for note in () if quiet else done.notes:
+    for note in done.notes:
         complain(note)
     typer.echo(f"{out}: {done.full_size:,} rows to train, {done.valid_size:,} to validate. Next: pydaub run {out}")
 

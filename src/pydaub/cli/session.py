@@ -44,7 +44,7 @@ def start(request: Request, out: Path | None, options: Options) -> None:
         if out is not None:
             check_unused(out)
         _begin(request, options)
-        data = request.load()
+        data = _noted(request.load())
     planned = _planned(request, data, options)
     if not options.quiet:
         _show_data(data)
@@ -57,7 +57,7 @@ def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: 
     use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
     _check_weka(folder)
     _begin(folder.request, options)
-    carry_out(folder, _planned(folder.request, folder.data(), options), options, retry=retry)
+    carry_out(folder, _planned(folder.request, _noted(folder.data()), options), options, retry=retry)
 
 
 def _check_weka(folder: RunFolder) -> None:
@@ -116,7 +116,7 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             having = " or ".join(strategies_with(parameter))
             raise InputError(f"`{parameter}` must go with the strategy {having}, got {', '.join(names)}.")
     with for_the_result():
-        data = request.load()
+        data = _noted(request.load())
     with ExitStack() as stack:
         stack.enter_context(_disconnected(options))
         folder = out or Path(stack.enter_context(TemporaryDirectory(prefix="pydaub-")))
@@ -177,6 +177,13 @@ def _begin(request: Request, options: Options) -> None:
         complain(note)
 
 
+def _noted(data: Prepared) -> Prepared:
+    """Print what should be known of the data, however quiet the run is to be; return the data."""
+    for note in data.notes:
+        complain(note)
+    return data
+
+
 def _planned(request: Request, data: Prepared, options: Options) -> Plan:
     left_out: dict[str, str] = {}
     with for_the_result():  # a person's file is imported
@@ -197,8 +204,8 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
     sizes = Sizes(request.first_size, request.ratio, request.sizes)
     planned = plan(task, request.strategy, request.parameters, sizes)
     if not options.quiet:
-        for line in (*data.notes, *([planned.note] if planned.note else [])):
-            complain(line)
+        if planned.note:
+            complain(planned.note)
         # Only those of WEKA: missing extras of the default ones are usual.
         if names := [name for name in left_out if name.startswith(PAPER)]:
             complain(f"Left out: {', '.join(names)}. `pydaub learners weka` says why.")

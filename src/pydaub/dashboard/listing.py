@@ -144,6 +144,7 @@ class Listing:
         """Read what has changed, newest runs first; put what is not read yet into the list without details."""
         found = {name: self._state_of(name) for name in runs_in(self.folder)[:MOST_RUNS]}
         with self._lock:
+            self._version = self._version or 1  # until then, the page says that it looks for runs
             for name in self._lines.keys() - found.keys():
                 self._version += 1
                 for kept in (self._lines, self._seen, self._followed):

@@ -11,7 +11,7 @@ from pydaub.data.names import brief, listed
 from pydaub.data.prepared import Part, Prepared
 from pydaub.data.schema import Schema
 from pydaub.data.split import Split, by_fraction, by_groups, by_time, rare_classes, shuffled
-from pydaub.data.target import Target, encoded, stored
+from pydaub.data.target import Target, differ_by_spaces, encoded, stored
 from pydaub.errors import InputError
 from pydaub.records import whole
 
@@ -129,6 +129,7 @@ def _notes(target: Target, train: Array) -> list[str]:
         notes.append(f"Rows without a target were left out: {missing}.")
     if len(target.labels):
         names = target.labels.tolist()
+        notes += differ_by_spaces(names)
         single = np.flatnonzero(np.bincount(target.numbers) == 1)
         unseen = np.flatnonzero(np.bincount(target.numbers[train], minlength=len(names)) == 0)
         if len(single):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ SAMPLED_TEXTS: Final = 1000  # distinct texts in which words are counted
 TWO: Final = 2  # distinct values are classes, however few the rows
 MOST_CLASSES: Final = 50
 ROWS_PER_CLASS: Final = 5
+NOT_NUMBERS: Final = ("identifier", "categorical", "text")  # kinds of text
 BLOCK: Final = 1 << 20  # cells that are handled at a time, unless one column has more
 
 
@@ -133,7 +134,8 @@ def form_of(columns: Sequence[Column]) -> Form:
     used = [column for column in columns if column.used]
     if not used:
         found = some(f"{brief(column.name)} ({column.kind})" for column in columns) or "none"
-        raise InputError(f"The data must have a column to learn from, got {found}. Name a kind for one of them.")
+        advice = " Name a kind for one of them." if any(column.kind == "identifier" for column in columns) else ""
+        raise InputError(f"The data must have a column to learn from besides the target, got {found}.{advice}")
     return "matrix" if all(column.kind in NUMBERS for column in used) else "frame"
 
 
@@ -141,6 +143,46 @@ def left_out(columns: Sequence[Column]) -> list[str]:
     """Return a note for each kind of column that is left out."""
     names = {kind: [column.name for column in columns if column.kind == kind] for kind in LEFT_OUT}
     return [f"Columns left out as {kind}: {listed(found)}." for kind, found in names.items() if found]
+
+
+class NearlyNumbers(NamedTuple):
+    """Distinct texts that mostly look like numbers: these numbers, how many texts, and one that is no number."""
+
+    numbers: pd.Series[Any]
+    texts: int
+    odd: str
+
+
+def nearly_numbers(values: pd.Series[Any]) -> NearlyNumbers | None:
+    """Return what keeps a column of texts from being one of numbers, such as a misspelt value or decimal commas."""
+    present = values.dropna().astype(object)
+    if is_number(values) or not all(isinstance(value, str) for value in present.iloc[:SAMPLED_TEXTS]):
+        return None
+    texts = pd.Series(present.unique(), dtype=object)
+    if len(texts) <= FEW_ROWS or not all(isinstance(text, str) for text in texts):
+        return None
+    if _as_numbers(texts.iloc[:SAMPLED_TEXTS]).notna().mean() < NEARLY_ALL:
+        return None
+    numbers = _as_numbers(texts)
+    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    if odd.empty or numbers.notna().mean() < NEARLY_ALL:
+        return None
+    return NearlyNumbers(numbers.dropna(), len(texts), odd.iloc[0])
+
+
+def _as_numbers(texts: pd.Series[Any]) -> pd.Series[Any]:
+    """Return texts as numbers, also those with commas; the others as missing."""
+    return pd.to_numeric(texts.str.replace(",", ".", n=1, regex=False), errors="coerce")
+
+
+def read_as_text(frame: pd.DataFrame, columns: Sequence[Column]) -> list[str]:
+    """Return a note for each column that is text only because of a few values."""
+    return [
+        f"Column {column.name!r} counts as {column.kind}, not as numeric: {len(found.numbers):,} of its {found.texts:,}"
+        f" different values look like numbers, but {brief(found.odd)} cannot be read as one."
+        for column in columns
+        if column.kind in NOT_NUMBERS and (found := nearly_numbers(frame[column.name]))
+    ]
 
 
 def given_columns(frame: pd.DataFrame) -> tuple[Column, ...]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import laid_out, refuse_infinite, text_names
-from pydaub.data.columns import check_roles, form_of, group_codes, infer_columns, left_out, times
+from pydaub.data.columns import check_roles, form_of, group_codes, infer_columns, left_out, read_as_text, times
 from pydaub.data.formats import files_of, read
 from pydaub.data.formats.stores import Stored
 from pydaub.data.names import listed
@@ -203,7 +203,7 @@ def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) 
     columns = infer_columns(frame.drop(columns=[name for _, name in roles]), kinds)
     dividing = [name for role, name in roles if role in {"group", "time"}]
     notes = [f"Column {name!r} divides the rows and is not a feature." for name in dividing]
-    return About(columns, dict(roles)["target"], (*notes, *left_out(columns)))
+    return About(columns, dict(roles)["target"], (*notes, *left_out(columns), *read_as_text(frame, columns)))
 
 
 def _table(frame: pd.DataFrame, about: About, where: str, group: str | None = None, time: str | None = None) -> Table:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from pydaub.data.columns import infer_task, is_date, is_number, is_whole, task_of
+from pydaub.data.columns import infer_task, is_date, is_number, is_whole, nearly_numbers, task_of
 from pydaub.data.names import brief, listed
 from pydaub.data.schema import Task
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydaub.data.schema import Array
 
 NEARLY_UNIQUE: Final = 0.9
@@ -58,6 +60,8 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
     y = y[present]
     if y.empty:
         raise InputError(f"`{name}` must have values, got {len(present)} rows without one.")
+    if task is None:
+        _refuse_nearly_numbers(y, rows or len(y), name)
     task = task or (infer_task(y) if rows is None else task_of(y, rows))
     if task == "regression":
         numbers = finite(y, name)
@@ -65,19 +69,37 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
             raise InputError(f"`{name}` must have different values, got only {numbers[0]}. Name another target.")
         return Target(task, numbers, np.array([]), present)
     codes, labels = _classes(y, name)
-    _check_classes(labels, rows or len(codes), name)
+    _check_classes(labels, rows or len(codes), name, missing=int((~present).sum()))
     return Target(task, codes, labels, present)
 
 
-def _check_classes(labels: Array, rows: int, name: str) -> None:
+def _refuse_nearly_numbers(y: pd.Series[Any], rows: int, name: str) -> None:
+    """Refuse numbers for a regression that are texts because of a few that are no numbers."""
+    found = nearly_numbers(y)
+    if found and task_of(found.numbers, rows) == "regression":
+        raise InputError(
+            f"`{name}` must be numbers or classes: {len(found.numbers):,} of its {found.texts:,} different values look"
+            f" like numbers, but {brief(found.odd)} cannot be read as one. Correct it, or name task classification."
+        )
+
+
+def _check_classes(labels: Array, rows: int, name: str, *, missing: int) -> None:
     if len(labels) == 1:
-        only = labels.tolist()[0]
-        raise InputError(f"`{name}` must have at least two classes, got only {brief(only)}. Name another target.")
+        only = brief(labels.tolist()[0])
+        without = f" in {rows:,} rows, and {missing:,} without a value" if missing else ""
+        raise InputError(f"`{name}` must have at least two classes, got only {only}{without}. Name another target.")
     if len(labels) > NEARLY_UNIQUE * rows:
         raise InputError(
             f"`{name}` must have classes of several rows, got {len(labels)} in {rows} rows: it looks like an "
             "identifier. Name another target, or task regression if it is a number."
         )
+
+
+def differ_by_spaces(labels: Sequence[object]) -> list[str]:
+    """Return a note if some classes differ from others only by spaces around them."""
+    known = {*labels}
+    found = [each for each in labels if isinstance(each, str) and each != each.strip() and each.strip() in known]
+    return [f"Classes that differ from others only by spaces: {listed(found)}."] if found else []
 
 
 def whole_labels(y: pd.Series[Any]) -> pd.Series[Any]:
@@ -109,7 +131,9 @@ def finite(y: pd.Series[Any], name: str) -> Array:
             raise TypeError  # noqa: TRY301  # reported below, like the values that numpy rejects
         values = y.to_numpy(dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"`{name}` must be numbers for a regression, got {brief(y.iloc[0])}. Is it a class?") from None
+        odd = y[pd.to_numeric(y.astype("str"), errors="coerce").isna()]
+        got = brief((y if odd.empty else odd).iloc[0])
+        raise InputError(f"`{name}` must be numbers for a regression, got {got}. Is it a class?") from None
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise InputError(f"`{name}` must be finite, got {infinite} infinite values. Remove those rows.")

@@ -223,6 +223,8 @@ class RunFolder:
 
 def check_unused(path: Path) -> None:
     """Refuse a folder that has files in it, before any data is read."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} must be a new or empty folder, got a file. Name another one.")
     try:
         found = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
     except OSError as error:

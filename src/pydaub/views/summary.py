@@ -216,7 +216,9 @@ def _everything(learners: int, result: Result, words: str, seconds: float) -> st
     spent = result.seconds
     if not seconds or not spent:
         return line
-    if seconds >= spent:
+    if round(max(seconds, spent) / min(seconds, spent), 1) == 1:
+        return f"{line}, as long as this run"
+    if seconds > spent:
         return f"{line}, {seconds / spent:.1f} times as long"
     return f"{line}; this run took longer, {spent / seconds:.1f} times that"
 

@@ -240,6 +240,16 @@ def test_a_note_names_classes_with_few_validation_rows(tmp_path: Path) -> None:
     assert [re.sub(r".*: '", "", note) for note in few.notes] == ["rare' (6). More `validation_rows` would help."]
 
 
+def test_values_that_are_no_numbers_and_classes_that_differ_by_spaces_are_noted(tmp_path: Path) -> None:
+    frame = table(3000)
+    frame["size"] = [f"{number / 7:.3f}" for number in range(2999)] + ["oops"]
+    frame["label"] = frame["label"].where(frame.index % 10 > 0, " " + frame["label"])
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    notes = "\n".join(prepared(tmp_path / "data.csv", tmp_path / "out").notes)
+    assert "Column 'size' counts as identifier, not as numeric: 2,999 of its 3,000 different values" in notes
+    assert "Classes that differ from others only by spaces: " in notes
+
+
 def test_a_frame_is_opened_without_reading_the_rows_that_are_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

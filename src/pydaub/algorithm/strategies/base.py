@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -236,7 +237,9 @@ class Strategy(ABC):
 
     def _check_known(self, learner: str) -> None:
         if learner not in self._curves:
-            raise InputError(f"`learner` must be one of the strategy's {len(self.learners)}, got {learner!r}.")
+            near = get_close_matches(str(learner), self.learners, n=3)
+            advice = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise InputError(f"`learner` must be one of the strategy's {len(self.learners)}, got {learner!r}.{advice}")
 
     def _reach(self, learner: str, score: float) -> None:
         """Take note of a learner's score at the full size."""

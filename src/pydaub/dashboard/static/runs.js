@@ -48,6 +48,7 @@ function takeRuns({ version, folder, runs }) {
 }
 
 function summaryOfStates() {
+  if (!list.version) return "looking for runs …";
   const going = [...list.runs.values()].filter((one) => one.going).length;
   return going ? `${count(going)} going on` : "none going on";
 }
@@ -68,7 +69,8 @@ function drawRuns() {
   arrange(document.querySelector("#runs tbody"), runs.map(rowOf));
   byId("empty").hidden = runs.length > 0 || !list.version;
   const all = list.runs.size;
-  setText(byId("count"), runs.length === all ? `${count(all)} runs` : `${count(runs.length)} of ${count(all)} runs`);
+  const some = runs.length === all ? "" : `${count(runs.length)} of `;
+  setText(byId("count"), list.version ? `${some}${count(all)} runs` : "");
   for (const head of document.querySelectorAll("#runs thead th")) {
     if (head.dataset.by === list.sort) head.setAttribute("aria-sort", "descending");
     else head.removeAttribute("aria-sort");

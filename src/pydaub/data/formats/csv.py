@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from pydaub.data.formats.stores import File
 
 DELIMITERS: Final = (",", ";", "\t", "|")
-MISSING: Final = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+MISSING: Final = (
+    "", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "null", "NULL", "None", "?",
+)  # fmt: skip
 SAMPLED_LINES: Final = 20  # lines from which the delimiter is guessed
 ROWS, LARGEST = 1000, 1 << 26  # rows of a block of Arrow, each of whose columns is an object; and bytes of it
 SMALL: Final = 1 << 24  # bytes; with many columns, threads cost more than they save in a small file

@@ -15,11 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pydaub.data.coercion import laid_out
-from pydaub.data.columns import check_kinds, check_roles, form_of, infer_columns, is_number, is_whole, left_out
+from pydaub.data.columns import (
+    check_kinds,
+    check_roles,
+    form_of,
+    infer_columns,
+    is_number,
+    is_whole,
+    left_out,
+    read_as_text,
+)
 from pydaub.data.formats.arrow import frame, plain
 from pydaub.data.rows import LIBRARY
 from pydaub.data.schema import TEXTS, Column, Schema
-from pydaub.data.target import encoded, labels_from_json, labels_to_json, whole_labels
+from pydaub.data.target import differ_by_spaces, encoded, labels_from_json, labels_to_json, whole_labels
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -189,11 +198,12 @@ class _Found:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
         rows = frame(sample, self.where)
         columns = self._columns(rows.drop(columns=self.target))
-        form, notes = form_of(columns), left_out(columns)
+        form, notes = form_of(columns), [*left_out(columns), *read_as_text(rows, columns)]
         used = [column for column in columns if column.used]
         held = laid_out(rows, used, form).held
         held = alike(held, used) if form == "frame" else held
         task, labels, counts = self._classes(rows[self.target], types)
+        notes += differ_by_spaces(labels.tolist())
         if self.missing[self.target]:
             notes.append(f"Rows without a target were left out: {self.missing[self.target]:,}.")
         return Survey(
