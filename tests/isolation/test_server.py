@@ -58,7 +58,7 @@ def ended(nursery: Nursery, what: str, limits: Limits = Limits(), **arguments: A
         ("last_words", "crash", "ended with exit code 3 and without an answer: the matrix is upset"),
         ("close_everything", "crash", "ended with exit code 0 and without an answer"),
         ("exit_politely", "error", "SystemExit: enough"),
-        ("interrupt", "error", "KeyboardInterrupt: "),
+        ("interrupt", "error", "KeyboardInterrupt"),
         ("recurse", "error", "RecursionError: maximum recursion depth exceeded"),
         ("no_json", "error", "TypeError: Object of type set is not JSON serializable"),
         ("raise_mute", "error", "MuteError: (its message cannot be shown)"),

@@ -44,11 +44,13 @@ def start(request: Request, out: Path | None, options: Options) -> None:
         if out is not None:
             check_unused(out)
         _begin(request, options)
-        data = _noted(request.load())
+        data = request.load()
     planned = _planned(request, data, options)
+    folder = RunFolder.create(out, request, data.schema, data.fingerprint)
+    _note(data)
     if not options.quiet:
         _show_data(data)
-    carry_out(RunFolder.create(out, request, data.schema, data.fingerprint), planned, options)
+    carry_out(folder, planned, options)
 
 
 def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: bool = False) -> None:
@@ -57,7 +59,10 @@ def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: 
     use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
     _check_weka(folder)
     _begin(folder.request, options)
-    carry_out(folder, _planned(folder.request, _noted(folder.data()), options), options, retry=retry)
+    data = folder.data()
+    planned = _planned(folder.request, data, options)
+    _note(data)
+    carry_out(folder, planned, options, retry=retry)
 
 
 def _check_weka(folder: RunFolder) -> None:
@@ -116,7 +121,7 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             having = " or ".join(strategies_with(parameter))
             raise InputError(f"`{parameter}` must go with the strategy {having}, got {', '.join(names)}.")
     with for_the_result():
-        data = _noted(request.load())
+        data = request.load()
     with ExitStack() as stack:
         stack.enter_context(_disconnected(options))
         folder = out or Path(stack.enter_context(TemporaryDirectory(prefix="pydaub-")))
@@ -127,6 +132,8 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             own = {key: value for key, value in request.parameters.items() if name in strategies_with(key)}
             asked = replace(request, strategy=name, parameters=own)
             planned = _planned(asked, data, replace(options, quiet=options.quiet or bool(results)))
+            if not results:
+                _note(data)
             if not options.quiet:
                 complain(f"strategy {name}:")
             try:
@@ -177,11 +184,10 @@ def _begin(request: Request, options: Options) -> None:
         complain(note)
 
 
-def _noted(data: Prepared) -> Prepared:
-    """Print what should be known of the data, however quiet the run is to be; return the data."""
+def _note(data: Prepared) -> None:
+    """Print what should be known of the data, however quiet the run is to be."""
     for note in data.notes:
         complain(note)
-    return data
 
 
 def _planned(request: Request, data: Prepared, options: Options) -> Plan:
