@@ -118,7 +118,9 @@ def test_a_folder_is_continued_or_refused(data: st.DataObject, finished: Finishe
         done = call("resume", folder, "--jobs", 1, "--quiet", "--time-limit", "20s")
         holds(done)
         if journal.is_file():
-            whole = before[: before.rfind(b"\n") + 1] if done.code == 0 else before
+            whole = (
+                before if done.code == 2 else before[: before.rfind(b"\n") + 1]
+            )  # a run writes over a line that is cut
             assert journal.read_bytes().startswith(whole[:1000]), "what was measured is kept"
         if done.code == 0:
             assert call("show", folder).code == 0

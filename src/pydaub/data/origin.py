@@ -62,7 +62,7 @@ def refuse_changed(folder: Path) -> None:
         raise
     except OSError as error:
         raise InputError(f"{path} must be a file that can be read, got {error.strerror}.") from None
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is damaged. Remove it to use the rows as they are, or prepare them again.") from None
     if changes:
         raise InputError(

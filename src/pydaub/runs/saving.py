@@ -150,7 +150,7 @@ def saved_in(folder: Path) -> Saved:
     """Return how the learner in a folder was saved, without loading it."""
     try:
         reason = json.loads((folder / ABOUT).read_text())["reason"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         reason = None
     if (folder / SAFE).exists():
         return Saved(folder / SAFE)
