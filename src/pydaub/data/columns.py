@@ -155,10 +155,12 @@ class NearlyNumbers(NamedTuple):
 
 def nearly_numbers(values: pd.Series[Any]) -> NearlyNumbers | None:
     """Return what keeps a column of texts from being one of numbers, such as a misspelt value or decimal commas."""
-    present = values.dropna().astype(object)
-    if is_number(values) or not all(isinstance(value, str) for value in present.iloc[:SAMPLED_TEXTS]):
+    if is_number(values):
         return None
-    texts = pd.Series(present.unique(), dtype=object)
+    try:
+        texts = pd.Series(values.dropna().unique()).astype(object)
+    except TypeError:  # they cannot be compared, so they are no texts
+        return None
     if len(texts) <= FEW_ROWS or not all(isinstance(text, str) for text in texts):
         return None
     if _as_numbers(texts.iloc[:SAMPLED_TEXTS]).notna().mean() < NEARLY_ALL:

@@ -74,7 +74,7 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
 
 
 def _refuse_nearly_numbers(y: pd.Series[Any], rows: int, name: str) -> None:
-    """Refuse numbers for a regression that are texts because of a few that are no numbers."""
+    """Refuse a target whose numbers were read as text because of a few other values."""
     found = nearly_numbers(y)
     if found and task_of(found.numbers, rows) == "regression":
         raise InputError(

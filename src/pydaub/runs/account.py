@@ -387,19 +387,24 @@ class Account:
     def result(self) -> Result:
         """The run as a result, whether it has ended or not."""
         state, chosen = self.state, self.leader
-        hurried = {step.allocation for step in self.hurried.values()}
         return Result(
             selected=None if chosen is None else chosen.learner,
             full_size=self.full_size,
             steps=(*self.steps, *self.hurried.values()),
             failures=self.strategy.failures,
             wall_seconds=self.clock,
-            speculated={each: outcome for each, outcome in self.ahead.items() if each not in hurried},
+            speculated=self.speculated,
             resumed=self.resumed,
             abandoned=self._abandoned + (0 if self.held else len(self.running)),
             selected_size=None if chosen is None else chosen.size,
             stopped=None if state in ("finished", "failed") else self.stopped or NOT_FINISHED,
         )
+
+    @property
+    def speculated(self) -> dict[Allocation, Outcome]:
+        """The outcomes that were evaluated ahead and do not count yet."""
+        counted = {step.allocation for step in self.hurried.values()}
+        return {each: outcome for each, outcome in self.ahead.items() if each not in counted}
 
     @property
     def idle(self) -> float:
@@ -472,7 +477,7 @@ class Account:
         following = after.learner if (after := self.following) else None
 
         def is_guess(name: str) -> bool:
-            return leader is not None and name == leader.learner and leader in self.ahead and not self.hurried
+            return leader is not None and name == leader.learner and leader in self.ahead
 
         def standing(name: str) -> Standing:  # noqa: PLR0911  # one for each word
             if failure := failures.get(name):

@@ -183,7 +183,7 @@ def contents(account: Account, told: Mapping[str, Mapping[str, Any]]) -> Content
         raise InputError("Nothing has been measured in this run yet, so there is nothing to draw.")
     leader, score, title = account.leader, account.result.valid_score, "No learner is left; the one with the most rows"
     if leader is not None and score is not None:
-        ahead = [(leader.size, score)] if leader in account.result.speculated else []
+        ahead = [(leader.size, score)] if leader in account.speculated else []
         curves = {leader.learner: [], **curves}
         curves[leader.learner] = sorted([*curves[leader.learner], *ahead])  # it may lead by a score ahead of its turn
         size = f" with {leader.size:,} of {account.full_size:,} rows"

@@ -42,7 +42,7 @@ def portraits(
 ) -> list[dict[str, Any]]:
     """Return what is known of every learner; the certificate adds what its audit found."""
     ahead: dict[str, list[list[float | None]]] = {}
-    for allocation, outcome in account.result.speculated.items():
+    for allocation, outcome in account.speculated.items():
         if isinstance(outcome, Measurement):
             point = [allocation.size, outcome.train_score, outcome.valid_score, outcome.seconds]
             ahead.setdefault(allocation.learner, []).append(point)
