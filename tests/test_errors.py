@@ -51,14 +51,12 @@ def test_it_survives_the_way_to_another_process() -> None:
 def test_nothing_measured_says_what_to_do_and_keeps_what_was_done() -> None:
     done = Result(None, 100, (), {}, 1.5, abandoned=1, stopped="time limit")
     error = NothingMeasured("time limit", done)
-    assert str(error) == (
-        "`time_limit` must leave time for at least one measurement. Resume the run with a longer one."
-    )
+    assert str(error) == ("`time_limit` must leave time for at least one measurement. Give a longer one.")
     twin = pickle.loads(pickle.dumps(error))
     assert (str(twin), twin.result) == (str(error), done)
     assert NothingMeasured().result is None
     by_hand = NothingMeasured("stopped by hand", done)
-    assert str(by_hand) == "The run ended before anything was measured: stopped by hand. Resume it to continue."
+    assert str(by_hand) == "The run ended before anything was measured: stopped by hand."
     assert pickle.loads(pickle.dumps(by_hand)).reason == "stopped by hand"
 
 

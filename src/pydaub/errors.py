@@ -114,9 +114,9 @@ class NothingMeasured(PydaubError):
     def __init__(self, reason: str = TIME_LIMIT, result: Any = None) -> None:  # noqa: ANN401  # a `Result`, of a higher room
         self.reason, self.result = reason, result
         if reason == TIME_LIMIT:
-            message = "`time_limit` must leave time for at least one measurement. Resume the run with a longer one."
+            message = "`time_limit` must leave time for at least one measurement. Give a longer one."
         else:
-            message = f"The run ended before anything was measured: {reason}. Resume it to continue."
+            message = f"The run ended before anything was measured: {reason}."
         super().__init__(message)
 
     def __reduce__(self) -> tuple[type[NothingMeasured], tuple[str, Any]]:

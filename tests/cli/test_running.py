@@ -472,8 +472,8 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--learner-memory", "500"), "`--learner-memory` must be an amount with a unit, such as 500MB or 2GB"),
         (("--learner-memory", "0.0001KB"), "`learner_memory` must be a number of bytes, more than 1,000,000"),
         (("--kind", "nonsense"), "`--kind` must be written as column=kind, got 'nonsense'."),
-        (("--kind", "a=nonsense"), "got 'nonsense' for 'a'."),
-        (("--kind", "zz=numeric"), "must name columns of the data, got 'zz'."),
+        (("--kind", "a=nonsense"), "The kind of 'a' must be among numeric"),
+        (("--kind", "zz=numeric"), "Kinds must be of columns of the data, got 'zz'."),
         (("--validation-fraction", "0"), "must be between 0 and 1, got 0.0."),
         (("--validation-fraction", "1"), "must be between 0 and 1, got 1.0."),
         (("--validation-fraction", "nan"), "must be between 0 and 1, got nan."),
@@ -582,8 +582,8 @@ def test_a_time_limit_that_leaves_no_time(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.code == 1
     assert done.err == (
-        f"pydaub: The run is in {folder}.\n"
-        "pydaub: `time_limit` must leave time for at least one measurement. Resume the run with a longer one.\n"
+        f"pydaub: The run is in {folder}. `pydaub resume {folder}` continues it.\n"
+        "pydaub: `time_limit` must leave time for at least one measurement. Give a longer one.\n"
     )
     assert json.loads(done.out)["selected"] is None
     shown = call("show", folder)

@@ -99,6 +99,8 @@ def test_a_bad_jar_is_refused_before_a_folder_is_created(data: Path, tmp_path: P
         asked = ("run", data, "--target", "label", "--learners", "weka", "--weka-jar", jar, "--out", tmp_path / "run")
         assert "must name WEKA's jar, got" in refused(*asked)
         assert "must name WEKA's jar, got" in refused("learners", "weka", "--weka-jar", jar)
+    unneeded = ("run", data, "--target", "label", "--learners", "tree", "--weka-jar", "nowhere.jar")
+    assert "must name WEKA's jar, got" in refused(*unneeded, "--out", tmp_path / "run")
     assert not (tmp_path / "run").exists()
     assert "WEKA's are classifiers" in refused("learners", "weka", "--task", "regression")
 

@@ -81,6 +81,11 @@ def test_numbers_stay_numbers_in_a_regression() -> None:
         ([1, "a"] * 5, None, "`y` must be labels of one type: text, numbers, bools or dates, got int and str"),
         ([b"a", b"b"] * 5, None, "labels of one type: .*, got bytes"),
         ([{1}, {2}] * 5, None, "`y` must be labels, got .1.: unhashable"),
+        (
+            [2.0**64, 2.0**64 + 4096] * 5,
+            "classification",
+            r"can be told apart, got 1.84467440737095.*e.19: numbers",
+        ),
         ([10**30, 1] * 5, "classification", "`y` must be numbers of at most 64 bits"),
         (np.array([1, 2] * 5, dtype=complex), "classification", "text, numbers, bools or dates, got complex"),
         ([1, 2] * 5, "clustering", "`task` must be classification or regression, got 'clustering'"),

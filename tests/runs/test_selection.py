@@ -165,7 +165,7 @@ def test_cross_validated_it_is_fitted_on_all_rows() -> None:
 
 def test_the_time_is_over_before_anything_was_measured(tmp_path: Path) -> None:
     planned = plan_of([("slow", Slow(30.0))])
-    with pytest.raises(NothingMeasured, match=r"Resume the run with a longer one") as raised:
+    with pytest.raises(NothingMeasured, match=r"Give a longer one") as raised:
         select(planned, Where(1, folder=tmp_path), time_limit=0.2)
     assert raised.value.result.stopped == "time limit"
     planned = plan_of([("slow", Slow(30.0))])

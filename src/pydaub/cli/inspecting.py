@@ -81,10 +81,11 @@ def plot(
 
     account = RunFolder(folder).account()
     try:
-        for path in draw_run(account, out or folder / "plots", units.names(formats.lower())):
-            typer.echo(path)
+        paths = draw_run(account, out or folder / "plots", units.names(formats.lower()))
     except OSError as error:
         raise InputError(f"Cannot write the figures: {error.strerror}. Choose another `--out`.") from None
+    for path in paths:
+        typer.echo(path)
 
 
 @app.command()
@@ -103,9 +104,10 @@ def report(
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
     made = Report(opened.account(), folder.resolve().name, {"Request": asked}, notes(folder).strip())
     try:
-        typer.echo(made.save(out or folder / "report.html"))
+        path = made.save(out or folder / "report.html")
     except OSError as error:
         raise InputError(f"Cannot write the report: {error.strerror}. Choose another `--out`.") from None
+    typer.echo(path)
 
 
 @app.command()

@@ -39,8 +39,11 @@ PAGE_SECONDS = 10.0
 
 def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
-    request = replace(request.resolved(), weka_jar=use_jar(request.weka_jar))
+    named = request.weka_jar
+    request = replace(request.resolved(), weka_jar=use_jar(named))
     with for_the_result():
+        if named:
+            jar()  # raises if it is none, even where no learner needs it
         if out is not None:
             check_unused(out)
         _begin(request, options)
@@ -93,7 +96,8 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
     except (AllLearnersFailed, NothingMeasured) as error:
         if options.as_json:
             typer.echo(json.dumps({**as_json(planned.strategy, error.result), "folder": str(folder.path)}))
-        complain(f"The run is in {folder.path}.")
+        how = f" `pydaub resume {folder.path}` continues it." if isinstance(error, NothingMeasured) else ""
+        complain(f"The run is in {folder.path}.{how}")
         raise
     except (KeyboardInterrupt, SystemExit):
         complain(f"Interrupted. `pydaub resume {folder.path}` continues the run.")

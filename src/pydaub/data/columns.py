@@ -110,10 +110,10 @@ def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
     known = {*names}
     unknown = [name for name in kinds if name not in known]
     if unknown:
-        raise InputError(f"`kinds` must name columns of the data, got {listed(unknown)}. It has {listed(names)}.")
+        raise InputError(f"Kinds must be of columns of the data, got {listed(unknown)}. It has {listed(names)}.")
     for name, kind in kinds.items():
         if kind not in KINDS:
-            raise InputError(f"`kinds` must be among {', '.join(KINDS)}, got {kind!r} for {name!r}.")
+            raise InputError(f"The kind of {brief(name)} must be among {', '.join(KINDS)}, got {kind!r}.")
 
 
 def check_roles(roles: Sequence[tuple[str, str]], columns: Sequence[str], where: str) -> None:

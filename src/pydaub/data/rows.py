@@ -364,7 +364,8 @@ def array_of(values: pd.Series[Any], column: object, name: str) -> pa.Array:
         with _quiet():
             return pa.Array.from_pandas(values)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise _unusable(column, name, str(error).splitlines()[0]) from None
+        kinds = sorted({type(value).__name__ for value in values.dropna()})
+        raise _unusable(column, name, " and ".join(kinds) if len(kinds) > 1 else str(error).splitlines()[0]) from None
 
 
 def _unusable(column: object, name: str, found: object) -> InputError:

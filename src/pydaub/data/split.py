@@ -125,7 +125,10 @@ def by_groups(groups: Array, fraction: float, rng: np.random.Generator) -> tuple
     """Return training and validation rows without a group in both, as close to the fraction as a greedy pass gets."""
     sizes = np.bincount(groups)
     if len(sizes) < 2:  # noqa: PLR2004  # one for each side
-        raise InputError("`group` must have at least two groups, got one. Leave it out, or give a validation file.")
+        raise InputError(
+            "Rows must be of at least two groups to be divided by them, got one. Leave the groups out, or give"
+            " validation rows."
+        )
     wanted, total = fraction * len(groups), 0
     taken = np.zeros(len(sizes), dtype=bool)
     for group in rng.permutation(len(sizes)):

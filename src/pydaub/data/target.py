@@ -161,6 +161,11 @@ def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categ
         return _same_type(labels, name)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(f"`{name}` must be finite, got infinite labels. Remove those rows.")
+    if labels.dtype.kind == "f" and np.abs(labels).max() >= EXACT:
+        raise InputError(
+            f"`{name}` must be labels that can be told apart, got {np.abs(labels).max()}: numbers of over 15 digits"
+            " are rounded. Write them as text, such as with a letter in front."
+        )
     if labels.dtype.kind == "U":
         return labels.astype(object)
     if labels.dtype.kind not in "biuf":
