@@ -17,8 +17,6 @@ const COLUMNS = [
   { key: "priority", title: "Priority", help: "The number by which the strategy decides: the highest gets data next", text: (x) => number(x.priority) },
   { key: "rows", title: "Rows", help: "Training rows of all its allocations together", spare: true, text: (x) => count(x.rows) },
   { key: "weight", title: "Weight", help: "Its weight in the ensemble", text: (x) => number(x.weight) },
-]; // prettier-ignore
-const LAST_COLUMNS = [
   { key: "remark", title: "Remarks", help: "Why it has this status, and what is odd about its curve", side: "l why", rising: true, text: (x) => x.remark },
 ]; // prettier-ignore
 
@@ -32,7 +30,7 @@ function allColumns() {
     const value = (x) => x.figures[key] ?? null;
     return { key: `figures.${key}`, title, help, rising: lower, value, text: (x) => number(value(x)) };
   });
-  return [...COLUMNS, ...figures, ...LAST_COLUMNS].map((column) => ({ value: (x) => x[column.key], ...column }));
+  return [...COLUMNS, ...figures].map((column) => ({ value: (x) => x[column.key], ...column }));
 }
 
 function isEmpty({ value }) {

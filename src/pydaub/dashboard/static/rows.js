@@ -3,7 +3,7 @@
 
 const WIDEST = 34; // characters of a column before it wraps
 
-// Every column is as wide as its longest text; the last one takes what is left. So nothing jumps or overlaps.
+// Every column is as wide as its longest text; the remarks take what is left. So nothing jumps or overlaps.
 function drawWidths() {
   const widths = ranking.columns.map(({ key, title }) => {
     const most = Math.max(ranking.widths.get(key) ?? 0, title.length + 2);
