@@ -259,7 +259,7 @@ def test_lines_of_a_run(variable: str, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert capsys.readouterr().err == ""
 
 
-MEASURED = Measurement(1.0, 0.75, 2.0, {"f1": 0.5, "peak_mb": 100.0})
+MEASURED = Measurement(1.0, 0.75, 2.0, {"accuracy": 0.75, "f1": 0.5, "peak_mb": 100.0})
 TREE: list[Event] = [Asked(Allocation("tree", 40), None), Evaluated(Allocation("tree", 40), MEASURED, 2.0)]
 FAILED: list[Event] = [
     Asked(Allocation(HOSTILE, 40), None),
@@ -277,10 +277,10 @@ def printed(value: Account, width: int = 160) -> str:
 def test_a_result_in_words() -> None:
     text = printed(account(*TREE, *FAILED, Selected("tree", 4.0)))
     assert "Selected tree: accuracy 0.7500 on all 40 training rows." in text
-    assert "Other metrics: f1 0.5000." in text
+    assert "Other metrics: f1 0.5000." in text, "the score itself has been said"
     binary = account(*TREE, Selected("tree", 4.0))
     binary.scores = Scores("f1", 100)
-    assert "Other metrics: f1_macro 0.5000." in printed(binary), "a mean over classes, unlike the score"
+    assert "Other metrics: accuracy 0.7500, f1_macro 0.5000." in printed(binary), "a mean over classes, unlike the score"
     assert "2 allocations, 80 rows, 2.5 s of training; 4.0 s on 2 workers." in text
     assert f"Failed: 1 x error ({SHOWN}): {SHOWN}" in text
     assert "\x1b" not in text

@@ -163,9 +163,10 @@ def adjustment(account: Account) -> list[str]:
 def _metrics(account: Account, result: Result) -> list[str]:
     metrics = dict(result.measured.metrics) if result.measured else {}
     metrics.pop("peak_mb", None)
-    # Those of classes are means over all of them, unlike the score of the same name.
-    names = {name: f"{name}_macro" if name == account.scores.name in CLASS_MEANS else name for name in metrics}
-    found = ", ".join(f"{names[name]} {score_text(value)}" for name, value in metrics.items())
+    scored = account.scores.name
+    if (own := metrics.pop(scored, None)) is not None and scored in CLASS_MEANS:
+        metrics[f"{scored}_macro"] = own  # a mean over all classes, unlike the score of that name
+    found = ", ".join(f"{name} {score_text(value)}" for name, value in metrics.items())
     return [f"Other metrics: {found}."] if metrics else []
 
 
