@@ -280,7 +280,7 @@ def test_a_result_in_words() -> None:
     assert "Other metrics: f1 0.5000." in text, "the score itself has been said"
     binary = account(*TREE, Selected("tree", 4.0))
     binary.scores = Scores("f1", 100)
-    assert "Other metrics: accuracy 0.7500, f1_macro 0.5000." in printed(binary), "a mean over classes, unlike the score"
+    assert "Other metrics: accuracy 0.7500, f1_macro 0.5000." in printed(binary), "a mean, unlike the score"
     assert "2 allocations, 80 rows, 2.5 s of training; 4.0 s on 2 workers." in text
     assert f"Failed: 1 x error ({SHOWN}): {SHOWN}" in text
     assert "\x1b" not in text
