@@ -64,6 +64,8 @@ def test_strategies_side_by_side(finished: Finished, tmp_path: Path) -> None:
         assert result["strategy"] == name
         assert result["selected"] in CHEAP.split(",")
         assert (out / name / "journal.jsonl").read_bytes() == journals[name]
+    few = call(*arguments, "--strategies", "daub", "--quiet")
+    assert few.out.splitlines()[0].split() == lines[0][:-1], "no loss where not everything was trained on everything"
     alone = call("run", *arguments[1:6], "--strategy", "daub", "--out", tmp_path / "alone", "--json", "--quiet")
     assert sequence(told.json["daub"]) == sequence(alone.json), "as in a run of its own"
     best = max(step["valid_score"] for step in told.json["full"]["allocations"])

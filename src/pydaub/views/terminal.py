@@ -144,17 +144,17 @@ def _with_scores(
 def print_comparison(out: Console, results: Mapping[str, Result], *, wall: bool = True) -> None:
     """Print the columns of the paper's Table 1 for each strategy, and what each selected.
 
-    The loss is against training everything, where that was done. The wall time is left out where strategies shared
+    There is a loss, against training everything, where that was done. The wall time is left out where strategies shared
     measurements.
     """
     best = results["full"].valid_score if "full" in results else None
     rows = []
     for name, result in results.items():
         times = [f"{result.seconds:,.1f}", *([f"{result.wall_seconds:,.1f}"] if wall else [])]
-        loss = None if best is None or result.valid_score is None else best - result.valid_score
-        rows.append((name, len(result.steps), result.rows, *times, result.selected, result.valid_score, loss))
-    times = ["seconds", *(["wall"] if wall else [])]
-    print_table(out, ("strategy", "allocations", "rows", *times, "selected", "score", "loss"), rows)
+        losses = [] if best is None else [None if result.valid_score is None else best - result.valid_score]
+        rows.append((name, len(result.steps), result.rows, *times, result.selected, result.valid_score, *losses))
+    times, last = ["seconds", *(["wall"] if wall else [])], [] if best is None else ["loss"]
+    print_table(out, ("strategy", "allocations", "rows", *times, "selected", "score", *last), rows)
 
 
 def _grid(columns: Sequence[str], rows: Iterable[Iterable[Cell]]) -> Grid:
