@@ -51,7 +51,7 @@ class CpuEngine(IsolatedEngine):
             return collected
         allocation, outcome = collected
         if isinstance(outcome, Failure):
-            exceeded = outcome.kind == "crash" and outcome.message.startswith(ENDED)
+            exceeded = outcome.message.startswith(ENDED)  # also with much memory
         else:
             exceeded = outcome.seconds > self._seconds  # the system's limit is in whole seconds
         if exceeded:

@@ -80,7 +80,8 @@ def burn(seconds: float) -> None:
         sum(range(1000))
 
 
-def loop_in_c() -> int:
+def loop_in_c(megabytes: int = 0) -> int:
+    _held = b"x" * (megabytes << 20)
     return sum(itertools.repeat(0))  # neither releases the GIL nor checks for signals
 
 

@@ -279,12 +279,17 @@ def test_predictions_are_written_as_a_whole_and_through_links(finished: Finished
     assert read == [expected]
     assert pipe.is_fifo()
     assert "Cannot write " in refused("predict", finished.folder, finished.data, "--out", tmp_path)
-    before = Path(finished.data).read_bytes()
-    assert "must be another file than that of the rows" in refused(
-        "predict", finished.folder, finished.data, "--out", finished.data
-    )
-    assert Path(finished.data).read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "pipe.csv", "real.csv"]
+
+
+def test_predictions_do_not_replace_the_rows(finished: Finished, tmp_path: Path) -> None:
+    mine = Path(shutil.copy(finished.data, tmp_path / "mine.csv"))
+    for rows in (mine, tmp_path, f"{tmp_path}/m*.csv"):
+        refusal = refused("predict", finished.folder, rows, "--out", mine)
+        assert f"`--out` must be another file than those of the rows, got {mine} for both." in refusal
+        assert mine.read_bytes() == finished.data.read_bytes()
+    assert call("predict", finished.folder, finished.data, "--out", mine).code == 0, "a copy is another file"
+    assert mine.read_text().startswith("prediction\n")
 
 
 def test_labels_that_spreadsheets_calculate_are_written_as_they_are(tmp_path: Path) -> None:

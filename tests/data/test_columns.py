@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,9 @@ import pytest
 from pydaub import InputError
 from pydaub.data import infer_columns, infer_task
 from pydaub.data.columns import given_columns, group_codes, nearly_numbers, read_as_text, times
+
+if TYPE_CHECKING:
+    from pydaub.data.schema import Kind
 
 N = 60
 WORDS = ["the cat sat on mat", "a dog ran far away", "birds sing in trees", "fish swim very deep"]
@@ -182,7 +185,11 @@ def test_a_value_that_keeps_a_column_from_being_numeric_is_named(odd: str) -> No
     frame = pd.DataFrame({"size": [*NUMBERS[:60], odd, *NUMBERS[60:]], "name": [f"item {each}" for each in range(101)]})
     (note,) = read_as_text(frame, infer_columns(frame))
     assert note.startswith("Column 'size' counts as identifier, not as numeric: ")
-    assert f"of its 101 different values look like numbers, but {odd!r} cannot be read as one." in note
+    assert note.endswith(f": nearly all of its values look like numbers, but {odd!r} cannot be read as one.")
+    kinds: dict[str, Kind] = {"size": "categorical"}
+    assert read_as_text(frame, infer_columns(frame, kinds), kinds) == [], "it was asked for"
+    sample = frame.drop(index=60)
+    assert read_as_text(sample, infer_columns(frame), odd={"size": odd, "name": "item 0"}) == [note]
 
 
 def test_columns_of_other_texts_get_no_note() -> None:

@@ -86,6 +86,8 @@ def test_numbers_stay_numbers_in_a_regression() -> None:
             "classification",
             r"can be told apart, got 1.84467440737095.*e.19: numbers",
         ),
+        ([2**53, 2**53 + 1, 0.5] * 5, "classification", "must be labels that can be told apart"),
+        ([1, np.inf] * 5, "classification", "`y` must be finite, got infinite labels"),
         ([10**30, 1] * 5, "classification", "`y` must be numbers of at most 64 bits"),
         (np.array([1, 2] * 5, dtype=complex), "classification", "text, numbers, bools or dates, got complex"),
         ([1, 2] * 5, "clustering", "`task` must be classification or regression, got 'clustering'"),
@@ -105,8 +107,10 @@ def test_one_value_of_many_rows_is_no_regression_target_either() -> None:
 
 def test_a_number_that_is_misspelt_does_not_make_classes_of_a_regression() -> None:
     numbers = [str(number % 90) for number in range(300)]
-    with pytest.raises(InputError, match=r"90 of its 91 different values look like numbers, but 'oops' cannot be read"):
+    with pytest.raises(InputError, match=r"nearly all of its values look like numbers, but 'oops' cannot be read"):
         encoded(pd.Series([*numbers, "oops"]), None, "y")
+    with pytest.raises(InputError, match=r"look like numbers, but 'oops' cannot be read"):
+        encoded(pd.Series([*map(float, numbers), "oops"]), None, "y")  # from the file of validation rows
     with pytest.raises(InputError, match="`y` must be numbers for a regression, got 'oops'"):
         encoded(pd.Series([*numbers, "oops"]), "regression", "y")
     assert len(encoded(pd.Series([*numbers, "oops"]), "classification", "y").labels) == 91

@@ -229,6 +229,7 @@ def test_time_and_limit_are_those_of_the_cpu(tmp_path: Path) -> None:
     """A learner that sleeps is not stopped and costs little; one that computes is stopped, also where Python cannot."""
     random = np.random.default_rng(0)
     learners = {what: Learner(what, faulty.Faulty(what)) for what in ("nap", "loop", "loop_in_c", "segfault")}
+    learners["much memory"] = Learner("much memory", faulty.Faulty("loop_in_c", {"megabytes": 700}))
     learners["a little more"] = Learner("a little more", faulty.Faulty("burn", {"seconds": 1.05}))
     task = Task(prepare(random.normal(size=(100, 2)), random.integers(2, size=100)), learners, metrics="none")
     outcomes = {}
@@ -238,7 +239,7 @@ def test_time_and_limit_are_those_of_the_cpu(tmp_path: Path) -> None:
             outcomes[what] = collected(engine)[1]
     assert isinstance(outcomes["nap"], Measurement)
     assert outcomes["nap"].seconds < faults.NAP
-    for what in ("loop", "loop_in_c", "a little more"):
+    for what in ("loop", "loop_in_c", "much memory", "a little more"):
         assert outcomes[what] == Failure("timeout", "longer than 1 s of CPU time", 1.0)
     assert isinstance(crash := outcomes["segfault"], Failure)
     assert crash.kind == "crash"

@@ -107,6 +107,12 @@ def test_a_perfect_learner_is_told_from_one_that_is_worse_by_delta(others: dict[
     assert found.needed == LEAST
 
 
+def test_a_perfect_score_of_few_of_the_rows_is_as_noisy_as_these() -> None:
+    runs = [run_of({"perfect": (1.0,) * BLOCKS}, Scores("f1", ROWS, counting=share)) for share in (1.0, 0.1)]
+    all_rows, few_rows = (advise(each, 0.01) for each in runs)
+    assert few_rows.detectable == pytest.approx(all_rows.detectable * np.sqrt(10))
+
+
 def test_a_run_with_one_finalist_has_the_noise_of_its_score() -> None:
     first = drawn(0.8, 0.2)["first"]
     advice = advise(run_of({"first": first}))

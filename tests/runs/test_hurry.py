@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydaub import Result
+    from pydaub.runs.loop import Watch
 
 SIZES = (400, 1_600, 6_400, 25_600)
 
@@ -126,6 +127,32 @@ def test_a_run_that_stopped_counts_what_was_trained_on_all_rows_in_time(tmp_path
     account.take(Resumed(account.clock))
     assert account.result.steps == result.steps[: -len(with_all_rows(result))]
     assert hurried.allocation in account.result.speculated
+
+
+def test_a_stop_at_the_last_outcome_changes_nothing_once_the_winner_is_selected(tmp_path: Path) -> None:
+    scores = {"a": 0.9, "b": 0.8, "c": 0.7}
+    table = Table(
+        {
+            Allocation(name, size): Measurement(1.0, score, 100.0 if (name, size) == ("a", SIZES[-1]) else 1.0)
+            for name, score in scores.items()
+            for size in SIZES
+        }
+    )
+
+    def once(name: str, watch: Watch | None = None) -> Result:
+        strategy = Daub(tuple(scores), Schedule(SIZES))
+        with Journal(tmp_path / name, strategy.settings) as journal:
+            return run(strategy, TableEngine(table, 3), journal, watch=watch)
+
+    plain = once("plain")
+    assert plain.speculated, "others were trained on all rows ahead of their turn"
+    stopped = once("stopped", lambda _, account: account.strategy.winner is not None)
+    assert stopped.stopped is not None
+    assert len(stopped.steps) > len(plain.steps)
+    assert once("stopped").steps == plain.steps
+    account = Account.of(read(tmp_path / "stopped"))
+    assert (account.state, account.result.steps) == ("finished", plain.steps)
+    assert account.result.speculated == plain.speculated
 
 
 def test_where_all_rows_take_too_long_nothing_changes() -> None:

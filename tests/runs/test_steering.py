@@ -142,6 +142,18 @@ def test_a_retried_learner_goes_on_from_the_size_that_it_failed_at(kind: type[Da
     assert not strategy.failures
 
 
+def test_a_retried_learner_stands_where_it_did_before_it_failed(tmp_path: Path) -> None:
+    strategy = Daub(CURVES.learners, SCHEDULE)
+    with Journal(tmp_path / "journal.jsonl", strategy.settings) as journal:
+        run(strategy, TableEngine(failing("good", SIZES[-1])), journal)
+    account = Account.of([*read(tmp_path / "journal.jsonl")][:-1], held=True)
+    assert (account.size("good"), account.standings()["good"].word) == (SIZES[-1], "failed")
+    account.take(Steered("retry", "good", account.clock))
+    assert account.following == Allocation("good", SIZES[-1])
+    assert (account.size("good"), account.standings()["good"].word) == (account.curve("good").sizes[-1], "next")
+    assert account.size("good") < SIZES[-1]
+
+
 @pytest.mark.parametrize("kind", [Daub, Frugal])
 def test_a_resumed_run_may_retry_what_failed(kind: type[Daub | Frugal], tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"

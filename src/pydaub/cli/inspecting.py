@@ -133,12 +133,15 @@ def predict(
     from pydaub.runs.predicting import Predictor
 
     check_output(out)
-    if out is not None and out.exists() and Path(data).exists() and out.samefile(data):
-        raise InputError(f"`--out` must be another file than that of the rows, got {out} for both.")
-    if weka_jar:  # not the jar that the folder names: a jar is code
-        from pydaub.learners.weka.jar import use_jar
+    if out is not None and out.exists():
+        from pydaub.data.loading import is_read_from
 
-        use_jar(weka_jar)
+        if is_read_from(out, data):
+            raise InputError(f"`--out` must be another file than those of the rows, got {out} for both.")
+    if weka_jar:  # not the jar that the folder names: a jar is code
+        from pydaub.learners.weka.jar import use_named_jar
+
+        use_named_jar(weka_jar)
     seconds = units.seconds(learner_timeout, "--learner-timeout")
     with Predictor(folder, trust=trust, seconds=seconds) as predictor:
         from pydaub.data import new_rows  # slow imports, while the child begins to load the learner
@@ -183,9 +186,9 @@ def learners(
     """List the learners of a portfolio, and those that cannot be used here."""
     from pydaub.data import Column, Schema
     from pydaub.learners import portfolio
-    from pydaub.learners.weka.jar import use_jar
+    from pydaub.learners.weka.jar import use_named_jar
 
-    use_jar(weka_jar)
+    use_named_jar(weka_jar)
     usual = Schema("matrix", str(task), 2, (Column("a", "numeric"), Column("b", "numeric")), (0, 1))  # type: ignore[arg-type]  # one of the two
     left_out: dict[str, str] = {}
     with for_the_result():  # a person's file is imported

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import PAPER, portfolio
-from pydaub.learners.weka.jar import VARIABLE, jar, use_jar
+from pydaub.learners.weka.jar import jar, use_jar, use_named_jar
 from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
@@ -39,11 +38,8 @@ PAGE_SECONDS = 10.0
 
 def start(request: Request, out: Path | None, options: Options) -> None:
     """Run what was asked for, in a new folder."""
-    named = request.weka_jar
-    request = replace(request.resolved(), weka_jar=use_jar(named))
+    request = replace(request.resolved(), weka_jar=use_named_jar(request.weka_jar))
     with for_the_result():
-        if named:
-            jar()  # raises if it is none, even where no learner needs it
         if out is not None:
             check_unused(out)
         _begin(request, options)
@@ -59,7 +55,8 @@ def start(request: Request, out: Path | None, options: Options) -> None:
 def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: bool = False) -> None:
     """Continue a run. WEKA's jar may have moved. With `retry`, learners that failed get another chance."""
     folder = RunFolder(path)
-    use_jar(weka_jar or os.environ.get(VARIABLE) or folder.request.weka_jar)
+    if use_named_jar(weka_jar) is None:
+        use_jar(folder.request.weka_jar)
     _check_weka(folder)
     _begin(folder.request, options)
     data = folder.data()
@@ -118,7 +115,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
 
 def compared(request: Request, names: Sequence[str], out: Path | None, options: Options) -> None:
     """Run several strategies, each on what the others have measured too, and print them side by side."""
-    use_jar(request.weka_jar)
+    use_named_jar(request.weka_jar)
     _begin(request, options)
     for parameter in request.parameters:
         if not {*names} & {*strategies_with(parameter)}:

@@ -30,6 +30,7 @@ SAMPLED_TEXTS: Final = 1000  # distinct texts in which words are counted
 TWO: Final = 2  # distinct values are classes, however few the rows
 MOST_CLASSES: Final = 50
 ROWS_PER_CLASS: Final = 5
+OF_NUMBERS: Final = "nearly all of its values look like numbers, but {} cannot be read as one"
 NOT_NUMBERS: Final = ("identifier", "categorical", "text")  # kinds of text
 BLOCK: Final = 1 << 20  # cells that are handled at a time, unless one column has more
 
@@ -146,30 +147,42 @@ def left_out(columns: Sequence[Column]) -> list[str]:
 
 
 class NearlyNumbers(NamedTuple):
-    """Distinct texts that mostly look like numbers: these numbers, how many texts, and one that is no number."""
+    """Distinct texts that mostly look like numbers: these numbers, and a text that is no number."""
 
     numbers: pd.Series[Any]
-    texts: int
     odd: str
 
 
-def nearly_numbers(values: pd.Series[Any]) -> NearlyNumbers | None:
-    """Return what keeps a column of texts from being one of numbers, such as a misspelt value or decimal commas."""
+def nearly_numbers(values: pd.Series[Any], odd: str | None = None) -> NearlyNumbers | None:
+    """Return what keeps a column of texts from being one of numbers, such as a misspelt value or decimal commas.
+
+    With `odd`, a text that is no number, `values` need not have one: they are a sample.
+    """
     if is_number(values):
         return None
     try:
-        texts = pd.Series(values.dropna().unique()).astype(object)
+        texts = pd.Series(values.dropna().unique()).astype(object).map(_written)
     except TypeError:  # they cannot be compared, so they are no texts
         return None
     if len(texts) <= FEW_ROWS or not all(isinstance(text, str) for text in texts):
         return None
     if _as_numbers(texts.iloc[:SAMPLED_TEXTS]).notna().mean() < NEARLY_ALL:
         return None
-    numbers = _as_numbers(texts)
-    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
-    if odd.empty or numbers.notna().mean() < NEARLY_ALL:
+    numbers, odd = _as_numbers(texts), first_odd(texts) or odd
+    if odd is None or numbers.notna().mean() < NEARLY_ALL:
         return None
-    return NearlyNumbers(numbers.dropna(), len(texts), odd.iloc[0])
+    return NearlyNumbers(numbers.dropna(), odd)
+
+
+def first_odd(texts: pd.Series[Any]) -> str | None:
+    """Return the first text that is no number; None if all are."""
+    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    return None if odd.empty else str(odd.iloc[0])
+
+
+def _written(value: object) -> object:
+    """Return a number as text: numbers of one file come together with texts of another."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _as_numbers(texts: pd.Series[Any]) -> pd.Series[Any]:
@@ -177,13 +190,21 @@ def _as_numbers(texts: pd.Series[Any]) -> pd.Series[Any]:
     return pd.to_numeric(texts.str.replace(",", ".", n=1, regex=False), errors="coerce")
 
 
-def read_as_text(frame: pd.DataFrame, columns: Sequence[Column]) -> list[str]:
-    """Return a note for each column that is text only because of a few values."""
+def read_as_text(
+    frame: pd.DataFrame,
+    columns: Sequence[Column],
+    kinds: Mapping[str, Kind] | None = None,
+    odd: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Return a note for each column that is text only because of a few values, unless a kind was named for it.
+
+    `odd` has texts that are no numbers, where the frame is a sample that may have none.
+    """
+    inferred = [column for column in columns if column.kind in NOT_NUMBERS and column.name not in (kinds or {})]
     return [
-        f"Column {column.name!r} counts as {column.kind}, not as numeric: {len(found.numbers):,} of its {found.texts:,}"
-        f" different values look like numbers, but {brief(found.odd)} cannot be read as one."
-        for column in columns
-        if column.kind in NOT_NUMBERS and (found := nearly_numbers(frame[column.name]))
+        f"Column {column.name!r} counts as {column.kind}, not as numeric: {OF_NUMBERS.format(brief(found.odd))}."
+        for column in inferred
+        if (found := nearly_numbers(frame[column.name], (odd or {}).get(column.name)))
     ]
 
 

@@ -158,6 +158,13 @@ def _share_a_file(one: str | Path, other: str | Path) -> bool:
     return False
 
 
+def is_read_from(path: Path, source: str | Path) -> bool:
+    """Whether this is a file that a source consists of."""
+    with suppress(OSError, ValueError):  # as above
+        return any(not isinstance(file, Stored) and path.samefile(file) for file in files_of(source))
+    return False
+
+
 def _resolved(file: File) -> File:
     return file if isinstance(file, Stored) else file.resolve()
 
@@ -203,7 +210,7 @@ def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) 
     columns = infer_columns(frame.drop(columns=[name for _, name in roles]), kinds)
     dividing = [name for role, name in roles if role in {"group", "time"}]
     notes = [f"Column {name!r} divides the rows and is not a feature." for name in dividing]
-    return About(columns, dict(roles)["target"], (*notes, *left_out(columns), *read_as_text(frame, columns)))
+    return About(columns, dict(roles)["target"], (*notes, *left_out(columns), *read_as_text(frame, columns, kinds)))
 
 
 def _table(frame: pd.DataFrame, about: About, where: str, group: str | None = None, time: str | None = None) -> Table:

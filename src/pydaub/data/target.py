@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from pydaub.data.columns import infer_task, is_date, is_number, is_whole, nearly_numbers, task_of
+from pydaub.data.columns import OF_NUMBERS, infer_task, is_date, is_number, is_whole, nearly_numbers, task_of
 from pydaub.data.names import brief, listed
 from pydaub.data.schema import Task
 from pydaub.errors import InputError
@@ -61,7 +61,7 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
     if y.empty:
         raise InputError(f"`{name}` must have values, got {len(present)} rows without one.")
     if task is None:
-        _refuse_nearly_numbers(y, rows or len(y), name)
+        refuse_nearly_numbers(y, rows or len(y), name)
     task = task or (infer_task(y) if rows is None else task_of(y, rows))
     if task == "regression":
         numbers = finite(y, name)
@@ -73,13 +73,13 @@ def encoded(y: pd.Series[Any], task: Task | None, name: str, rows: int | None = 
     return Target(task, codes, labels, present)
 
 
-def _refuse_nearly_numbers(y: pd.Series[Any], rows: int, name: str) -> None:
-    """Refuse a target whose numbers were read as text because of a few other values."""
-    found = nearly_numbers(y)
+def refuse_nearly_numbers(y: pd.Series[Any], rows: int, name: str, odd: str | None = None) -> None:
+    """Refuse a target whose numbers were read as text because of a few other values, such as `odd`."""
+    found = nearly_numbers(y, odd)
     if found and task_of(found.numbers, rows) == "regression":
         raise InputError(
-            f"`{name}` must be numbers or classes: {len(found.numbers):,} of its {found.texts:,} different values look"
-            f" like numbers, but {brief(found.odd)} cannot be read as one. Correct it, or name task classification."
+            f"`{name}` must be numbers or classes: {OF_NUMBERS.format(brief(found.odd))}. Correct it, or name task"
+            " classification."
         )
 
 
@@ -158,7 +158,9 @@ def _typed(found: Any, name: str) -> Array:  # noqa: ANN401  # an index, a categ
     if labels.dtype.kind == "M":
         return labels.astype("datetime64[us]")
     if labels.dtype.kind == "O":
-        return _same_type(labels, name)
+        labels = _same_type(labels, name)
+        if labels.dtype.kind in CODED:
+            return labels
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(f"`{name}` must be finite, got infinite labels. Remove those rows.")
     if labels.dtype.kind == "f" and np.abs(labels).max() >= EXACT:

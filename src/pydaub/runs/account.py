@@ -171,7 +171,7 @@ class Account:
                     f" {self.strategy.settings['strategy']!r}. Pausing and stopping the run always work."
                 )
             getattr(self.strategy, command)(learner)
-        if command == "retry":
+        if command == "retry" and learner is not None:
             self._forget_failures(learner)
         self._tick(event.clock)
         self._pause(paused=command == "pause" or (self.paused and command != "resume"))
@@ -180,8 +180,9 @@ class Account:
             for allocation in [each for each in self.running if each.learner == learner]:
                 del self.running[allocation]
 
-    def _forget_failures(self, learner: str | None) -> None:
-        """Forget guesses of a learner that failed."""
+    def _forget_failures(self, learner: str) -> None:
+        """Forget what a learner failed at, guesses included."""
+        self._size[learner] = max(self.strategy.curve(learner).sizes, default=0)
         for allocation in [each for each in self.ahead if each.learner == learner]:
             if isinstance(self.ahead[allocation], Failure):
                 del self.ahead[allocation]
@@ -203,6 +204,7 @@ class Account:
             case Selected(learner, clock):
                 self._tick(clock)
                 self.selected, self.stopped = learner, None
+                self.hurried.clear()
                 self._log(f"{learner} is selected.", learner)
                 self._end()
             case Drawn(learner, _, words):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.curve import seconds_ahead
+from pydaub.algorithm.curve import evaluation_ahead
 from pydaub.algorithm.strategies import Steerable
 from pydaub.records import Measurement
 from pydaub.runs.account import GOING_ON, SURE
@@ -66,7 +66,8 @@ def _expected(account: Account, allocation: Allocation) -> float | None:
     if not points:
         return None
     rows = account.scores.rows if allocation.size == account.full_size else None
-    return round(float(seconds_ahead(points, allocation.size, rows=rows)), 2)
+    growth = account.growth(allocation.learner)
+    return round(float(evaluation_ahead(points, allocation.size, growth, rows)), 2)
 
 
 def _now(account: Account) -> str:

@@ -246,8 +246,28 @@ def test_values_that_are_no_numbers_and_classes_that_differ_by_spaces_are_noted(
     frame["label"] = frame["label"].where(frame.index % 10 > 0, " " + frame["label"])
     frame.to_csv(tmp_path / "data.csv", index=False)
     notes = "\n".join(prepared(tmp_path / "data.csv", tmp_path / "out").notes)
-    assert "Column 'size' counts as identifier, not as numeric: 2,999 of its 3,000 different values" in notes
+    assert (
+        "Column 'size' counts as identifier, not as numeric: nearly all of its values look like numbers, but 'oops'"
+        in notes
+    )
     assert "Classes that differ from others only by spaces: " in notes
+
+
+def test_a_value_that_is_no_number_is_named_although_the_sample_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pydaub.data.outofcore.survey.SAMPLE", 500)
+    monkeypatch.setattr("pydaub.data.outofcore.survey.MOST_LABELS", 1000)
+    frame = table(3000)
+    frame["size"] = ["oops", *(f"{number / 7:.3f}" for number in range(2999))]
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    odd = "nearly all of its values look like numbers, but 'oops' cannot be read as one"
+    notes = prepared(tmp_path / "data.csv", tmp_path / "out").notes
+    assert any(note == f"Column 'size' counts as identifier, not as numeric: {odd}." for note in notes)
+    with pytest.raises(InputError, match=f"`size` must be numbers or classes: {odd}"):
+        prepared(tmp_path / "data.csv", tmp_path / "other", target="size")
+    with pytest.raises(InputError, match="`size` must have classes of several rows, got more than 1,000 classes"):
+        prepared(tmp_path / "data.csv", tmp_path / "other", target="size", task="classification")
 
 
 def test_a_frame_is_opened_without_reading_the_rows_that_are_not_used(

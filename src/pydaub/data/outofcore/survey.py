@@ -18,6 +18,7 @@ from pydaub.data.coercion import laid_out
 from pydaub.data.columns import (
     check_kinds,
     check_roles,
+    first_odd,
     form_of,
     infer_columns,
     is_number,
@@ -28,7 +29,14 @@ from pydaub.data.columns import (
 from pydaub.data.formats.arrow import frame, plain
 from pydaub.data.rows import LIBRARY
 from pydaub.data.schema import TEXTS, Column, Schema
-from pydaub.data.target import differ_by_spaces, encoded, labels_from_json, labels_to_json, whole_labels
+from pydaub.data.target import (
+    differ_by_spaces,
+    encoded,
+    labels_from_json,
+    labels_to_json,
+    refuse_nearly_numbers,
+    whole_labels,
+)
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
@@ -122,6 +130,7 @@ class _Found:
         self.rows = 0
         self.missing: Counter[str] = Counter()
         self.candidates = {name: [] if self.kinds.get(name) in TEXTS else list(TYPES) for name in blocks.names}
+        self.odd: dict[str, str] = {}  # in columns that are no numbers: the first text that is none
         self.labels: Counter[Any] | None = Counter()
         self.label_type: pa.DataType = pa.null()
         self.sample: list[pa.Table] = []
@@ -146,7 +155,11 @@ class _Found:
         """Remove every type that this block contradicts, so that no later block can bring it back."""
         if self.candidates[name]:
             trimmed = pc.utf8_trim_whitespace(column)
-            self.candidates[name] = [kind for kind in self.candidates[name] if _casts(trimmed, kind)]
+            before = self.candidates[name]
+            self.candidates[name] = [kind for kind in before if _casts(trimmed, kind)]
+            if pa.float64() in before and pa.float64() not in self.candidates[name]:
+                odd = first_odd(pc.unique(trimmed.drop_null()).to_pandas())
+                self.odd |= {} if odd is None else {name: odd}
 
     def _count(self, column: pa.ChunkedArray) -> None:
         if self.labels is None:
@@ -198,7 +211,7 @@ class _Found:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
         rows = frame(sample, self.where)
         columns = self._columns(rows.drop(columns=self.target))
-        form, notes = form_of(columns), [*left_out(columns), *read_as_text(rows, columns)]
+        form, notes = form_of(columns), [*left_out(columns), *read_as_text(rows, columns, self.kinds, self.odd)]
         used = [column for column in columns if column.used]
         held = laid_out(rows, used, form).held
         held = alike(held, used) if form == "frame" else held
@@ -242,6 +255,8 @@ class _Found:
         if not present:
             raise InputError(f"`{self.target}` must have values, got {self.rows:,} rows without one.")
         if self.labels is None:
+            if self.task is None:
+                refuse_nearly_numbers(sample, self.rows, self.target, self.odd.get(self.target))
             if self.task == "classification" or not is_number(sample):
                 raise InputError(
                     f"`{self.target}` must have classes of several rows, got more than {MOST_LABELS:,} classes."

@@ -42,6 +42,14 @@ def use_jar(path: str | None) -> str | None:
     return os.environ.get(VARIABLE) or None
 
 
+def use_named_jar(path: str | None) -> str | None:
+    """Do the same with a jar that was just named; raise if it is none of WEKA's, whether it is needed or not."""
+    used = use_jar(path)
+    if path:
+        jar()
+    return used
+
+
 def jar() -> Jar:
     """Return the jar to use: the one that the user named, or else the one of Debian and Ubuntu."""
     named = os.environ.get(VARIABLE, "")
