@@ -51,7 +51,7 @@ class CpuEngine(IsolatedEngine):
             return collected
         allocation, outcome = collected
         if isinstance(outcome, Failure):
-            exceeded = outcome.message.startswith(ENDED)  # also with much memory
+            exceeded = outcome.message.startswith(ENDED)  # if much memory was in use, as a lack of it
         else:
             exceeded = outcome.seconds > self._seconds  # the system's limit is in whole seconds
         if exceeded:

@@ -87,7 +87,7 @@ def draw(found: dict[tuple[int, int], tuple[float, float, int]], sizes: tuple[in
             axes.annotate(
                 f"b = {sizes[start]:,}",
                 (speed_up, loss),
-                xytext=(0, 7 if stride == 1 or loss == max(y) else -16),
+                xytext=(0, -16 if stride == 1 else 7),  # away from each other, where the points are close
                 ha="center",
                 textcoords="offset points",
             )

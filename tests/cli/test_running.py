@@ -473,7 +473,7 @@ def test_a_class_that_is_missing_in_samples(tmp_path: Path) -> None:
         (("--learner-memory", "0.0001KB"), "`learner_memory` must be a number of bytes, more than 1,000,000"),
         (("--kind", "nonsense"), "`--kind` must be written as column=kind, got 'nonsense'."),
         (("--kind", "a=nonsense"), "The kind of 'a' must be among numeric"),
-        (("--kind", "zz=numeric"), "Kinds must be of columns of the data, got 'zz'."),
+        (("--kind", "zz=numeric"), "Kinds must be given for columns of the data, got 'zz'."),
         (("--validation-fraction", "0"), "must be between 0 and 1, got 0.0."),
         (("--validation-fraction", "1"), "must be between 0 and 1, got 1.0."),
         (("--validation-fraction", "nan"), "must be between 0 and 1, got nan."),

@@ -92,7 +92,7 @@ def test_columns_are_counted() -> None:
 def test_given_kinds_override_inferred_ones() -> None:
     frame = pd.DataFrame({"zip": [1, 2, 3], "id": [4, 5, 7]})
     assert [c.kind for c in infer_columns(frame, {"zip": "categorical", "id": "numeric"})] == ["categorical", "numeric"]
-    with pytest.raises(InputError, match=r"Kinds must be of columns of the data, got 'zap'. It has 'zip', 'id'"):
+    with pytest.raises(InputError, match=r"Kinds must be given for columns of the data, got 'zap'. It has 'zip', 'id'"):
         infer_columns(frame, {"zap": "numeric"})
     nonsense: Any = {"zip": "number"}
     with pytest.raises(InputError, match=r"The kind of 'zip' must be among numeric, .*, got 'number'"):

@@ -221,7 +221,7 @@ def test_ten_rows_are_enough(tmp_path: Path) -> None:
         ("label", {"kinds": 5}, "`kinds` must be kinds by the names of columns, or None, got 5"),
         ("label", {"split": None}, "`split` must be a Split, got None"),
         ("label", {"validation": 5}, "`validation` must be the path of a file, or None, got 5"),
-        ("label", {"kinds": {"label": "numeric"}}, "Kinds must be of columns of the data, got 'label'"),
+        ("label", {"kinds": {"label": "numeric"}}, "Kinds must be given for columns of the data, got 'label'"),
         (
             "label",
             {"drop": [*TABLE.columns[1:7], "family", "price"]},

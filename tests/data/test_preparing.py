@@ -169,7 +169,7 @@ WEIGHTS = np.ones(ROWS)
         ((NUMBERS, LABELS), {"sample_weight": WEIGHTS * 0}, "`sample_weight` must be finite and not negative"),
         ((NUMBERS, LABELS), {"sample_weight": LABELS}, "`sample_weight` must be numbers, got: "),
         ((NUMBERS, LABELS), {"groups": [1]}, "`groups` must have one value for each row of `X`, got 1"),
-        ((NUMBERS, LABELS), {"groups": WEIGHTS}, "Rows must be of at least two groups to be divided by them, got one"),
+        ((NUMBERS, LABELS), {"groups": WEIGHTS}, "Rows must have at least two groups to be divided by, got one"),
         ((NUMBERS, LABELS), {"groups": LABELS}, "must have classes of the training rows, which are 'no', 'yes', got"),
         ((NUMBERS, LABELS), {"groups": [*range(30), *range(30)]}, None),
         ((NUMBERS, LABELS), {"validation": (NUMBERS[:2], ["no.", "yes."])}, r"got 'no\.', 'yes\.'\. Divide the rows"),

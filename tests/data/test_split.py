@@ -90,7 +90,7 @@ def test_a_regression_is_divided_without_classes() -> None:
 def test_groups_stay_together(groups: np.ndarray, fraction: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     if groups.max() == 0:
-        with pytest.raises(InputError, match="Rows must be of at least two groups to be divided by them, got one"):
+        with pytest.raises(InputError, match="Rows must have at least two groups to be divided by, got one"):
             by_groups(groups, fraction, rng)
         return
     train, valid = by_groups(groups, fraction, rng)

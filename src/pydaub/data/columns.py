@@ -30,7 +30,6 @@ SAMPLED_TEXTS: Final = 1000  # distinct texts in which words are counted
 TWO: Final = 2  # distinct values are classes, however few the rows
 MOST_CLASSES: Final = 50
 ROWS_PER_CLASS: Final = 5
-OF_NUMBERS: Final = "nearly all of its values look like numbers, but {} cannot be read as one"
 NOT_NUMBERS: Final = ("identifier", "categorical", "text")  # kinds of text
 BLOCK: Final = 1 << 20  # cells that are handled at a time, unless one column has more
 
@@ -111,7 +110,7 @@ def check_kinds(kinds: Mapping[str, Kind], names: Sequence[str]) -> None:
     known = {*names}
     unknown = [name for name in kinds if name not in known]
     if unknown:
-        raise InputError(f"Kinds must be of columns of the data, got {listed(unknown)}. It has {listed(names)}.")
+        raise InputError(f"Kinds must be given for columns of the data, got {listed(unknown)}. It has {listed(names)}.")
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InputError(f"The kind of {brief(name)} must be among {', '.join(KINDS)}, got {kind!r}.")
@@ -152,6 +151,11 @@ class NearlyNumbers(NamedTuple):
     numbers: pd.Series[Any]
     odd: str
 
+    @property
+    def words(self) -> str:
+        """What a message says of them."""
+        return f"nearly all of its values look like numbers, but {brief(self.odd)} cannot be read as one"
+
 
 def nearly_numbers(values: pd.Series[Any], odd: str | None = None) -> NearlyNumbers | None:
     """Return what keeps a column of texts from being one of numbers, such as a misspelt value or decimal commas.
@@ -161,12 +165,14 @@ def nearly_numbers(values: pd.Series[Any], odd: str | None = None) -> NearlyNumb
     if is_number(values):
         return None
     try:
-        texts = pd.Series(values.dropna().unique()).astype(object).map(_written)
+        texts = pd.Series(values.dropna().unique()).astype(object)
     except TypeError:  # they cannot be compared, so they are no texts
         return None
-    if len(texts) <= FEW_ROWS or not all(isinstance(text, str) for text in texts):
+    few = texts.iloc[:SAMPLED_TEXTS].map(_written)  # usually they tell
+    if len(texts) <= FEW_ROWS or not _are_texts(few) or _as_numbers(few).notna().mean() < NEARLY_ALL:
         return None
-    if _as_numbers(texts.iloc[:SAMPLED_TEXTS]).notna().mean() < NEARLY_ALL:
+    texts = texts.map(_written)
+    if not _are_texts(texts):
         return None
     numbers, odd = _as_numbers(texts), first_odd(texts) or odd
     if odd is None or numbers.notna().mean() < NEARLY_ALL:
@@ -178,6 +184,10 @@ def first_odd(texts: pd.Series[Any]) -> str | None:
     """Return the first text that is no number; None if all are."""
     odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
     return None if odd.empty else str(odd.iloc[0])
+
+
+def _are_texts(values: pd.Series[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _written(value: object) -> object:
@@ -202,7 +212,7 @@ def read_as_text(
     """
     inferred = [column for column in columns if column.kind in NOT_NUMBERS and column.name not in (kinds or {})]
     return [
-        f"Column {column.name!r} counts as {column.kind}, not as numeric: {OF_NUMBERS.format(brief(found.odd))}."
+        f"Column {column.name!r} counts as {column.kind}, not as numeric: {found.words}."
         for column in inferred
         if (found := nearly_numbers(frame[column.name], (odd or {}).get(column.name)))
     ]

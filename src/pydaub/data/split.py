@@ -126,8 +126,7 @@ def by_groups(groups: Array, fraction: float, rng: np.random.Generator) -> tuple
     sizes = np.bincount(groups)
     if len(sizes) < 2:  # noqa: PLR2004  # one for each side
         raise InputError(
-            "Rows must be of at least two groups to be divided by them, got one. Leave the groups out, or give"
-            " validation rows."
+            "Rows must have at least two groups to be divided by, got one. Leave them out, or give validation rows."
         )
     wanted, total = fraction * len(groups), 0
     taken = np.zeros(len(sizes), dtype=bool)

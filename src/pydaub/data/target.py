@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from pydaub.data.columns import OF_NUMBERS, infer_task, is_date, is_number, is_whole, nearly_numbers, task_of
+from pydaub.data.columns import infer_task, is_date, is_number, is_whole, nearly_numbers, task_of
 from pydaub.data.names import brief, listed
 from pydaub.data.schema import Task
 from pydaub.errors import InputError
@@ -78,8 +78,7 @@ def refuse_nearly_numbers(y: pd.Series[Any], rows: int, name: str, odd: str | No
     found = nearly_numbers(y, odd)
     if found and task_of(found.numbers, rows) == "regression":
         raise InputError(
-            f"`{name}` must be numbers or classes: {OF_NUMBERS.format(brief(found.odd))}. Correct it, or name task"
-            " classification."
+            f"`{name}` must be numbers or classes: {found.words}. Correct it, or name task classification."
         )
 
 

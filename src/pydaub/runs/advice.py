@@ -139,8 +139,8 @@ def advise(account: Account, delta: float | None = None) -> Advice:
         raise InputError(f"`delta` must be greater than 0 and less than {most:g}, got {delta}.")
     assumed = scores.standard_error(account.full_size, own)
     if assumed is not None:  # learners that differ by delta disagree on at least so many rows, also if one is perfect
-        rows = scores.noise_rows(account.full_size, own.scored) or scores.rows
-        assumed = max(assumed, math.sqrt(delta * (1 - delta) / rows))
+        counted = scores.noise_rows(account.full_size, own.scored) or scores.rows
+        assumed = max(assumed, math.sqrt(delta * (1 - delta) / counted))
     compared, error = _noise(pairs, delta, assumed)
     if error is None:
         raise InputError(f"Advice needs the noise of the scores, which is not known for {scores.name} in this run.")

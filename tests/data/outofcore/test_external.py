@@ -692,7 +692,7 @@ def test_nonsense_is_refused(tmp_path: Path) -> None:
         ({"drop": ("nothing",)}, "`drop` must be a column"),
         ({"drop": ("label",)}, "must not be the column of `target`"),
         ({"kinds": {"own": "nonsense"}}, "The kind of 'own' must be among"),
-        ({"kinds": {"nothing": "numeric"}}, "Kinds must be of columns of the data, got 'nothing'"),
+        ({"kinds": {"nothing": "numeric"}}, "Kinds must be given for columns of the data, got 'nothing'"),
         ({"task": "regression"}, "must be numbers for a regression"),
     ]
     for wanted, message in refusals:

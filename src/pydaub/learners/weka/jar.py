@@ -43,7 +43,7 @@ def use_jar(path: str | None) -> str | None:
 
 
 def use_named_jar(path: str | None) -> str | None:
-    """Do the same with a jar that was just named; raise if it is none of WEKA's, whether it is needed or not."""
+    """Use a jar as `use_jar` does; raise if a path was given that is not WEKA's jar, even where no learner needs it."""
     used = use_jar(path)
     if path:
         jar()
