@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from pydaub.algorithm.curve import EXPONENTS, USUAL_GROWTH, Curve, Growth, seconds_ahead
-from pydaub.algorithm.outlook import LARGEST_ERROR
+from pydaub.algorithm.forecast import LARGEST_ERROR
 from pydaub.errors import InputError
 from pydaub.records import Outcome, Scores, number
 

@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydaub.algorithm.outlook import (
+from pydaub.algorithm.forecast import (
     LEAST_SECONDS,
     OWN_NOISE,
+    SMALLEST_ERROR,
     SMALLEST_SHARE,
-    Outlook,
-    ceiling,
-    expected,
+    Experience,
+    Forecast,
+    Scale,
+    noise_of,
+    reductions,
 )
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
@@ -22,7 +25,6 @@ from pydaub.algorithm.strategies.costs import FIRST_SECONDS, GRACE, MEASURED, OV
 from pydaub.algorithm.strategies.drawing import RECENT, expected_gain
 from pydaub.algorithm.strategies.groups import Groups
 from pydaub.algorithm.strategies.ranking import Ranking
-from pydaub.algorithm.strategies.relatives import Relatives
 from pydaub.algorithm.strategies.sizes import few, few_for_families
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
@@ -31,8 +33,9 @@ from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, from
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-DELTA: Final = Parameter("delta", float, 0.01, "Loss of score that is tolerated to save time.")
-HEDGE: Final = Parameter("hedge", float, 0.03, "Share of the time for learners that promise nothing but cost little.")
+    from pydaub.algorithm.curve import Curve
+
+DELTA: Final = Parameter("delta", float, 0.006, "The score that you would give up to halve the time.")
 COSTS: Final = Parameter(
     "costs",
     str,
@@ -40,10 +43,11 @@ COSTS: Final = Parameter(
     "Times by which it decides: measured in this run, or declared ones, so that two runs decide alike.",
     (MEASURED, "declared"),
 )
-# Doubling the time spent must bring this share of delta on average. benchmarks/README.md counts how often the loss
-# exceeds delta with it.
-SHARE: Final = 0.15
-LEFT_TO_GAIN: Final = 5.0  # delta is a share of at most this many times the error of the best learner so far
+# `delta` counts in full where errors are LARGE, and in proportion less where the best learner's error, three times, or the
+# median error at the first size, is smaller. benchmarks/README.md shows what other values would do.
+LARGE, LEFT_TO_GAIN = 0.3, 3.0
+QUICK_SHARE: Final = 1 / 40  # of the time of training everything: a first look that took less does not end the run
+LEAD: Final = 0.01  # of the error: a learner that was ahead by more with as many rows is tried further
 LATE_SECONDS: Final = 100.0  # a learner without any outcome may take so long, or as long as everything else
 HEADROOM: Final = 1.08  # the ranking stays valid while the price of time falls by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
@@ -61,14 +65,17 @@ class Frugal(Steerable):
     opened in stages. For a fixed price of time and independent learners no other rule gains more in expectation (Gupta,
     Jiang, Scully and Singla, "The Markovian Price of Information", 2019).
 
-    The price of time falls as the run goes on: doubling the time spent so far must bring 15 % of `delta`. So no
-    learner is dropped for good: an expensive one waits until the others have cost as much. An evaluation that turns out
-    to cost far more than forecast is ended, and its learner waits in the same way. A first evaluation has no forecast:
-    it is ended after 20 seconds, and tried again with four times as long when no other learner is worth its time.
+    The price of time follows from the aim: the highest score - delta x log2(time). After so many seconds, a further one
+    costs delta / (ln 2 x seconds). It falls as the run goes on, so no learner is dropped for good: an expensive one waits
+    until the others have cost as much. A first look that took less than 1/40 of the time of training everything counts
+    as if it had taken that long, or it would end the run at once.
 
-    Some learners stay at the level of chance up to a certain number of rows and rise only then. Nothing in their curves
-    announces it. So when no learner is worth its time any more, up to the share `hedge` of all time is spent on those
-    that are left, cheapest first: on the sizes before all rows, and on all rows once a learner has had those.
+    The run does not end while a learner that was ahead of the selected one by more than 0.01, with as many rows, has not
+    been tried further.
+
+    An evaluation that turns out to cost far more than forecast is ended, and its learner waits. A first evaluation has no
+    forecast: it is ended after 20 seconds, and tried again with four times as long when no other learner is worth its
+    time.
 
     Parameters
     ----------
@@ -78,11 +85,9 @@ class Frugal(Steerable):
         Sizes to choose from; about N/128, N/32, N/8 and N are used, and where N/128 is more, smaller ones from 8,000.
         With families, they begin with about N/16, from 1,500 to 8,000 rows.
     delta
-        Loss of score that is tolerated to save time. It is multiplied by five times the error of the best learner so
-        far, where that is less than 1. Where the best possible score is not 1, it is multiplied by the median error at
-        the first size or by five times the error of the best learner, whichever is less.
-    hedge
-        Share of the time for learners that promise nothing but cost little, from 0 to 1.
+        The score that you would give up to halve the time, where errors are large: of the smallest of 0.3 (for scores
+        that are proportions), the median error at the first size, and three times the error of the best learner so far,
+        delta / 0.3 is the share that counts.
     scores
         What the scores are: on how many rows they are measured and how good they can get.
     costs
@@ -104,7 +109,7 @@ class Frugal(Steerable):
         worth its time, further ones start, on the same condition as configurations of a space.
     """
 
-    parameters = (DELTA, HEDGE, COSTS)
+    parameters = (DELTA, COSTS)
     sure = False
     needs_scores = True
     weighs_costs = True
@@ -115,7 +120,6 @@ class Frugal(Steerable):
         learners: Iterable[str],
         schedule: Schedule,
         delta: float = DELTA.default,
-        hedge: float = HEDGE.default,
         scores: Scores = UNKNOWN_SCORES,
         costs: str | Mapping[str, Sequence[float]] = COSTS.default,
         growths: Mapping[str, Sequence[float]] | None = None,
@@ -130,15 +134,12 @@ class Frugal(Steerable):
             raise InputError(f"`scores` must be Scores, got {scores!r}.")
         super().__init__(learners, Schedule(few_for_families(schedule.sizes)) if families else schedule)
         self._groups = Groups(self.learners, spaces or {}, families or {})
-        self._relatives = Relatives(self._groups, self._curves, self.schedule.full_size)
+        self._experience = Experience()
         self._members = from_one(members, "members")
         self._costs = Costs(costs, growths or {}, self._curves, self._groups, scores, self.schedule.full_size)
         self._delta = number(delta, "delta")
         if not 0 < self._delta < math.inf:
             raise InputError(f"`delta` must be a finite number greater than 0, got {delta}.")
-        self._hedge = number(hedge, "hedge")
-        if not 0 <= self._hedge <= 1:
-            raise InputError(f"`hedge` must be from 0 to 1, got {hedge}.")
         self._scores = scores
         self._fresh = Ranking()  # learners that are not begun
         self._late = Ranking()  # learners whose first evaluation was ended, the shortest first
@@ -146,11 +147,13 @@ class Frugal(Steerable):
         for position, learner in enumerate(self.learners):
             if learner not in waiting:
                 self._fresh.push(0.0, position)
-        self._outlooks: dict[str, Outlook] = {}  # of the learners that have not had all rows
+        self._outlooks: dict[str, Forecast] = {}  # of the learners that have not had all rows
         self._spent = 0.0
         self._best = -math.inf  # of all scores so far
         self._firsts: list[float] = []  # scores at the first size, in order
-        self._looked_from = scores.top  # the ceiling that all outlooks were measured from at the last ranking
+        self._scale = Scale.of(scores.top, -math.inf, [], proportion=scores.proportion)
+        self._all_rows: dict[str, float] = {}  # seconds that each learner takes with all rows, forecast or measured
+        self._everything = 0.0  # their sum
         self._decided: tuple[str, float] | None = None  # the learner with the highest worth, and its worth
         self._stale = True  # whether `_decided` must be worked out again
         self._priorities: dict[str, float] = {}  # cache, valid as long as `_decided`
@@ -159,10 +162,9 @@ class Frugal(Steerable):
         self._worths: dict[str, float] = {}  # the latest keys in the ranking
         self._solved: dict[str, float] = {}  # worths at `_floor`, of learners that came close
         self._unranked: dict[str, None] = {}  # used as an ordered set
-        self._cheapest = Ranking()  # the learners that wait, by the price of a hedge
         self._direct: set[str] = set()  # learners that get all rows next, without the sizes between
-        self._hedged = 0.0  # seconds spent on hedges
-        self._hedging: str | None = None  # the learner of the outstanding allocation, if that is a hedge
+        self._rescaled = False  # whether all forecasts must be made anew
+        self._checked: str | None = None  # the learner of the outstanding allocation, if it was ahead with fewer rows
         self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
         self._joining: str | None = None  # the learner of the outstanding allocation, if it is such a one
         self._later: set[str] = set()  # learners that started because others of their kind did well
@@ -173,8 +175,6 @@ class Frugal(Steerable):
         yield from self._starts(self.schedule.sizes[0])
         if self._joining:
             yield from (self._limited(self._next_of(name)) for name in self._wanted() if name != self._joining)
-        elif self._hedging:
-            yield from (self._limited(self._next_of(self.learners[position])) for _, position in self._cheapest)
         elif self.winner is None:
             self._rank()
             following = self._waiting.first or (0.0, 0)
@@ -195,7 +195,7 @@ class Frugal(Steerable):
             if self._worths.get(guess.learner, math.inf) < least:
                 return  # it is ranked by the most that it can be worth, and so are those after it
             outlook = self._outlooks.get(guess.learner)
-            if outlook is None or least == -math.inf or outlook.pays(price, least):
+            if outlook is None or least == -math.inf or outlook.pays(price, self._scale.error(least)):
                 yield guess
 
     def _starts(self, size: int) -> Iterator[Allocation]:
@@ -211,8 +211,6 @@ class Frugal(Steerable):
             return self._curves[learner].measurements[-1].valid_score
         if learner not in self._outlooks:
             return None
-        if learner == self._hedging:
-            return self._ceiling()  # at so low a price, any score is worth a look
         if learner not in self._priorities:
             self._priorities[learner] = self._outlooks[learner].worth(self._price())
         return self._priorities[learner]
@@ -221,8 +219,8 @@ class Frugal(Steerable):
         asked = self._outstanding
         if asked and asked.learner == self._joining:
             return f"it is among the {self._members} most promising learners, which the ensemble is chosen from"
-        if asked and asked.learner == self._hedging:
-            return "it promises little, but costs so little that it is checked whether it rises late"
+        if asked and asked.learner == self._checked:
+            return "it was ahead of the best with all rows when both had fewer"
         if asked and asked.learner in self._later and asked.size == self.schedule.sizes[0]:
             return "others of its kind do so well for their time that it is worth a try"
         if self._tried_again():
@@ -252,7 +250,6 @@ class Frugal(Steerable):
         return {
             **super().settings,
             "delta": self._delta,
-            "hedge": self._hedge,
             **self._costs.settings,
             **({"members": self._members} if self._members > 1 else {}),
             **({"spaces": self._groups.spaces} if self._groups.spaces else {}),
@@ -267,7 +264,6 @@ class Frugal(Steerable):
             settings["learners"],
             Schedule(tuple(settings["sizes"])),
             settings["delta"],
-            settings["hedge"],
             Scores.from_json(settings["scores"]),
             settings["costs"],
             settings.get("growths"),
@@ -284,8 +280,8 @@ class Frugal(Steerable):
         if first := self._fresh.first:
             return self._first(self.learners[first[1]])
         decided = self._decide()
-        chosen = decided[0] if decided else self._affordable()
-        self._hedging = None if decided else chosen
+        chosen = decided[0] if decided else self._was_ahead()
+        self._checked = None if decided else chosen
         if chosen is None and (group := self._worth_more()):
             return self._first(self._start_more(group))
         if chosen is None and (late := self._overdue()):
@@ -296,7 +292,6 @@ class Frugal(Steerable):
         if chosen is None:
             return None
         self._waiting.discard(self._position[chosen])
-        self._cheapest.discard(self._position[chosen])
         return self._limited(self._next_of(chosen))
 
     def _first(self, learner: str) -> Allocation:
@@ -339,12 +334,20 @@ class Frugal(Steerable):
         forecast = self._outlooks[learner].steps[0][1] if following else self._costs.of(learner, allocation.size)
         return replace(allocation, limit=OVERRUN * forecast + GRACE)
 
-    def _affordable(self) -> str | None:
-        """Return the cheapest learner that the share of time for hedges still pays for."""
-        first = self._cheapest.first
-        if first is None or self._hedged - first[0] > self._hedge * self._spent:
+    def _was_ahead(self) -> str | None:
+        """Return the learner that was most ahead of the selected one at the largest size that both have had."""
+        if not self._at_full:
             return None
-        return self.learners[first[1]]
+        best = max(self._at_full, key=lambda name: (self._at_full[name], -self._position[name]))
+        own = dict(zip(self._curves[best].sizes, self._curves[best].measurements, strict=True))
+        found, most = None, LEAD * (1.0 if self._scale.logarithmic else self._stake())
+        for name in self._outlooks.keys() - self._dropped:
+            size, measured = self._curves[name].sizes[-1], self._curves[name].measurements[-1]
+            if size in own:
+                lead = self._scale.error(own[size].valid_score) - self._scale.error(measured.valid_score)
+                if lead > most or (lead == most and found and self._position[name] < self._position[found]):
+                    found, most = name, lead
+        return found
 
     def likely(self, learner: str) -> float | None:
         """Return the score that a learner will probably reach on all rows; None if nothing is known of it."""
@@ -443,7 +446,8 @@ class Frugal(Steerable):
                     continue
                 self._solved[name] = outlook.worth(self._floor)
                 lowered.append(name)
-            if self._solved[name] < least or not outlook.pays(price, least - ROUNDING * (outlook.top - least)):
+            error = (1 + ROUNDING) * self._scale.error(least) if least > -math.inf else math.inf
+            if self._solved[name] < least or not outlook.pays(price, error):
                 continue
             worth = outlook.worth(price)
             if worth > least or (worth == least and position < first < len(self.learners)):
@@ -454,8 +458,9 @@ class Frugal(Steerable):
         return (self.learners[first], least) if first < len(self.learners) else None
 
     def _price(self) -> float:
-        """Return what a second of training costs, in score."""
-        return SHARE * self._delta * self._unit() / max(self._spent, LEAST_SECONDS)
+        """Return what a second of training costs, in units of the error."""
+        spent = max(self._spent, QUICK_SHARE * self._everything, LEAST_SECONDS)
+        return self._delta * self._stake() / (math.log(2) * spent)
 
     def _rank(self) -> None:
         """Rank the learners that are not ranked yet, and all of them if the price of time has left its range.
@@ -464,12 +469,10 @@ class Frugal(Steerable):
         bound for a while, and few learners need a closer look at each decision.
         """
         asked = self._outstanding.learner if self._outstanding else None
-        if (top := self._ceiling()) != self._looked_from:
-            self._looked_from = top
+        if self._rescaled:
+            self._rescaled = False
             for name in self._outlooks:
                 self._look(name)
-            if asked:
-                self._cheapest.discard(self._position[asked])
         price = self._price()
         if not self._floor <= price <= HEADROOM * self._floor:
             self._floor = price / HEADROOM
@@ -489,29 +492,29 @@ class Frugal(Steerable):
                 self._waiting.push(key, self._position[name])
         self._unranked.clear()
 
-    def _unit(self) -> float:
-        """Return the score difference of which delta is a share."""
-        top, most = self._ceiling(), 1.0
-        if self._firsts and not top == self._scores.top == 1.0:
-            most = top - self._firsts[len(self._firsts) // 2] or 1.0  # if half of them are perfect, any unit will do
-        rows = self._scores.noise_rows(self.schedule.full_size)
-        smallest = 0.5 / rows if rows else SMALLEST_SHARE * most
-        return min(most, LEFT_TO_GAIN * max(top - self._best, smallest))
+    def _stake(self) -> float:
+        """Return the share of `delta` that counts: less than 1 where errors are small."""
+        least = self._error(self._best)
+        most = self._error(self._firsts[len(self._firsts) // 2]) if self._firsts else LARGE
+        stakes = [LEFT_TO_GAIN * least, most or LEFT_TO_GAIN * least]
+        return min([*stakes, LARGE] if self._scale.logarithmic else stakes) / LARGE
 
-    def _ceiling(self) -> float:
-        return ceiling(self._scores.top, self._best, self._firsts)
+    def _error(self, score: float) -> float:
+        """Return the error of a score, at least that of half a mistake."""
+        rows, worst = self._scores.noise_rows(self.schedule.full_size), self._firsts[0] if self._firsts else score
+        smallest = 0.5 / rows if rows else SMALLEST_SHARE * self._scale.error(worst)
+        return max(self._scale.error(score), smallest, SMALLEST_ERROR)
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner
-        for ranking in (self._fresh, self._late, self._waiting, self._cheapest):
+        for ranking in (self._fresh, self._late, self._waiting):
             ranking.discard(self._position[learner])
         self._outlooks.pop(learner, None)
         seconds = self._costs.paid(allocation, outcome)
         if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
             self._spent += seconds
-        self._hedged += seconds if learner == self._hedging else 0.0
         self._joined += seconds if learner == self._joining else 0.0
-        self._hedging = self._joining = None
+        self._checked = self._joining = None
         self._forget_decision()
         if isinstance(outcome, Failure):
             return
@@ -522,26 +525,60 @@ class Frugal(Steerable):
         if allocation.size == self.schedule.sizes[0]:
             insort(self._firsts, outcome.valid_score)
         self._best = max(self._best, outcome.valid_score)
+        proportion = self._scores.proportion
+        scale = Scale.of(self._scores.top, self._best, self._firsts, proportion=proportion)
+        self._rescaled, self._scale = self._rescaled or scale != self._scale, scale
+        changed = self._learn(learner)
         self._look(learner)
-        if self._relatives.join(learner):
-            for name in filter(self._groups.of, self._outlooks):
-                self._look(name)
+        self._rescaled = self._rescaled or changed
+
+    def _learn(self, learner: str) -> bool:
+        """Add a learner's last step to what this run has shown, and return whether other forecasts change by it."""
+        curve = self._curves[learner]
+        if len(curve.sizes) == 1:
+            return False
+        slope, before = self._slope(curve.prefix(len(curve.sizes) - 1))
+        error = self._error(curve.measurements[-1].valid_score)
+        recorded = reductions(slope, math.log2(curve.sizes[-1] / curve.sizes[-2]))
+        step = self.schedule.sizes.index(curve.sizes[-2])
+        return self._experience.add(step, self._groups.of(learner), recorded, math.log(before / error))
+
+    def _slope(self, curve: Curve) -> tuple[float | None, float]:
+        """Return the log-error reduction per doubling of the last step, and the error."""
+        error = self._error(curve.measurements[-1].valid_score)
+        if len(curve.sizes) == 1:
+            return None, error
+        before = self._error(curve.measurements[-2].valid_score)
+        return math.log(before / error) / math.log2(curve.sizes[-1] / curve.sizes[-2]), error
 
     def _look(self, learner: str) -> None:
         curve, sizes = self._curves[learner], self.schedule.sizes
         had = sizes.index(curve.sizes[-1])
+        self._everything -= self._all_rows.get(learner, 0.0)
         if had == len(sizes) - 1:
             self._bounds[learner] = curve.measurements[-1].valid_score
+            self._all_rows[learner] = curve.measurements[-1].own_seconds
+            self._everything += self._all_rows[learner]
             return
-        ahead = sizes[had + 1 :]
+        ahead, family = sizes[had + 1 :], self._groups.of(learner)
         rows = self._scores.noise_rows(curve.sizes[-1], curve.measurements[-1].scored)
         costs = [self._costs.of(learner, size) for size in ahead]
-        top = self._ceiling()
-        chance = self._noise(self._best) / (top - self._best) if top > self._best else 0.0
-        gain = self._relatives.expected(learner, top, chance)
-        outlook = expected(curve, ahead, top, rows, costs, gain)
+        self._all_rows[learner] = costs[-1]
+        self._everything += costs[-1]
+        slope, error = self._slope(curve)
+        outlook = Forecast(
+            self._scale,
+            error,
+            slope,
+            noise_of(self._scale, error, rows),
+            tuple(
+                (math.log2(size / smaller), cost + LEAST_SECONDS)
+                for smaller, size, cost in zip(sizes[had:], ahead, costs, strict=False)
+            ),
+            tuple(self._experience.spread(step, family) for step in range(had, len(sizes) - 1)),
+        )
         self._direct.discard(learner)
-        if self._groups.of(learner) and len(ahead) > 1:
+        if family and len(ahead) > 1:
             at_once, price = outlook.at_once(), self._price()
             if at_once.worth(price) > outlook.worth(price):
                 outlook = at_once
@@ -550,8 +587,6 @@ class Frugal(Steerable):
         self._outlooks[learner] = outlook
         self._solved.pop(learner, None)
         self._unranked[learner] = None
-        if learner not in self._dropped:
-            self._cheapest.push(-_hedge_price(outlook), self._position[learner])
 
     def _forget_decision(self) -> None:
         self._stale = True
@@ -569,11 +604,11 @@ class Frugal(Steerable):
     def _leave(self, learner: str) -> None:
         self._forget_decision()
         self._groups.start(learner)
-        if learner == self._hedging:
-            self._hedging = None
+        if learner == self._checked:
+            self._checked = None
         if learner == self._joining:
             self._joining = None
-        for ranking in (self._fresh, self._late, self._waiting, self._cheapest):
+        for ranking in (self._fresh, self._late, self._waiting):
             ranking.discard(self._position[learner])
 
     def _reopen(self) -> None:
@@ -583,13 +618,8 @@ class Frugal(Steerable):
         return (
             not self._fresh
             and self._decide() is None
-            and self._affordable() is None
+            and self._was_ahead() is None
             and self._worth_more() is None
             and self._overdue() is None
             and not self._wanted()
         )
-
-
-def _hedge_price(outlook: Outlook) -> float:
-    """Return the seconds up to the last size before all rows; after that size, those on all rows."""
-    return sum(seconds for _, seconds in outlook.steps[: max(len(outlook.steps) - 1, 1)])

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PARTS, LEAST_ROWS, MOST_ROWS = 128, 400, 8_000  # the first size is N / PARTS, from LEAST_ROWS to MOST_ROWS
+PARTS, LEAST_ROWS, MOST_ROWS = 64, 400, 8_000  # the first size is N / PARTS, from LEAST_ROWS to MOST_ROWS
 # Parts and least rows for families: boosters with early stopping take nearly as long on fewer rows.
 FAMILY_PARTS, FAMILY_ROWS = 16, 1_500
 RATIO: Final = 4
-JUMP: Final = 8  # after an eighth of the rows come all of them
+JUMP: Final = 4  # after a quarter of the rows come all of them
 NEAR, ENOUGH_ROWS = 3.6, 4_000  # a size above N / NEAR is left out if the size before it has ENOUGH_ROWS
 
 
 def few(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return about N/128, N/32, N/8 and N.
+    """Return about N/64, N/16, N/4 and N.
 
-    With more than a million rows, N/128 would be many rows for a first look at every learner: it begins with fewer.
+    With more than a million rows, N/64 would be many rows for a first look at every learner: it begins with fewer.
     """
     return grown(sizes, PARTS, LEAST_ROWS)
 

@@ -1,0 +1,456 @@
+"""The forecast of a learner's score with more rows: a distribution, from recorded curves and from this run's own steps.
+
+A score is turned into an *error* (`Scale`). A step to more rows divides the error by exp(Y), and recorded curves tell
+how the log-error reduction Y is distributed after a certain slope (`recorded.py`, written by
+`python -m benchmarks.lcdb.steps`). They are only the prior: where the steps of this run fall among the recorded ones
+moves and narrows the distribution for the steps that are to come (`Experience`).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from pydaub.algorithm.recorded import DOUBLINGS, FIRST, SLOPES, STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_TABLE: Final[list[Any]] = [FIRST, STEPS]  # in use
+# The quantiles that are recorded, and the share of the outcomes that each stands for.
+LEVELS: Final = (0.01, 0.05, 0.14, 0.29, 0.50, 0.71, 0.86, 0.95, 0.99)
+WEIGHTS: Final = (0.02, 0.06, 0.12, 0.18, 0.24, 0.18, 0.12, 0.06, 0.02)
+NORMAL: Final = (-2.326, -1.645, -1.080, -0.553, 0.0, 0.553, 1.080, 1.645, 2.326)  # of a normal variable
+PLACES: Final = tuple(float(place) for place in range(len(LEVELS)))
+MIDDLE: Final = LEVELS.index(0.5)
+BEST: Final = 0.95  # the quantile that is shown as the most that a learner may reach
+# Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
+# for less, steps of the learner's own family for more.
+PRIOR, OTHER_SIZE, OWN_FAMILY = 10.0, 0.25, 4.0
+AGAIN: Final = 1.5  # the distributions are worked out anew when the number of steps has grown by this factor
+FAR: Final = 3.0  # places beyond the first and the last quantile at which a step of this run still counts
+# Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
+# most of the error is common to them and cancels in a comparison.
+OWN_NOISE: Final = 0.25
+
+# Numerical safeguards.
+SLOPE_UNIT: Final = 0.02  # slopes are told apart on the scale of arcsinh(slope / SLOPE_UNIT)
+MOST_REDUCTION: Final = 10.0  # cap on a log-error reduction; exp(-10) is practically zero
+SMALLEST_SHARE: Final = 1e-4  # floor on the error as a share of the learner's largest, if the noise is not known
+SMALLEST_ERROR: Final = 1e-300  # avoids the logarithm of zero
+LARGEST_ERROR: Final = 1e200  # avoids an overflow
+LEAST_SECONDS: Final = 1e-3  # added to every training time, so that no training is free
+LOOKS: Final = 80  # most iterations for a worth
+PRECISION: Final = 1e-9  # tolerance on the gain, relative to the price of the first step
+# Rates within a factor of exp(1 / RATES), and slopes and noise rounded to 1 / ROUNDED, share trees and bounds.
+RATES, ROUNDED, MARGIN = 4, 20, 1e-3
+NEXT_RATE: Final = math.expm1(1 / RATES)
+
+_Tree: TypeAlias = "list[_Tree] | tuple[float, ...]"  # what follows each reduction; in the end, the final errors
+
+
+class Scale(NamedTuple):
+    """How scores are errors: what is added up, and forecast.
+
+    Parameters
+    ----------
+    top
+        Best possible score.
+    logarithmic
+        Whether the error is -log(score), as for proportions: then a proportion, its logarithm and a loss of which it is
+        the exponential are forecast alike. Otherwise the error is the distance from `top`.
+    """
+
+    top: float
+    logarithmic: bool = False
+
+    def error(self, score: float) -> float:
+        """Return the error of a score; 0 at the best possible one."""
+        if not self.logarithmic:
+            return max(self.top - score, 0.0)
+        return -math.log(min(max(score, SMALLEST_SHARE), 1.0))
+
+    def score(self, error: float) -> float:
+        """Return the score with this error."""
+        return math.exp(-error) if self.logarithmic else self.top - error
+
+    @classmethod
+    def of(cls, top: float | None, best: float, firsts: Sequence[float], *, proportion: bool = False) -> Scale:
+        """Return the scale of scores of which `best` is the highest and `firsts` are those at the first size, sorted.
+
+        Where the best possible score is unknown, it is taken to be as far above the best as the median is below it. It
+        is the median that counts, so that one learner that diverges does not matter.
+        """
+        if top is not None and best <= top:
+            return cls(top, proportion and top == 1.0 and (not firsts or firsts[0] >= 0))
+        count = bisect_left(firsts, best)
+        below = best - firsts[count // 2] if count else 0.0
+        return cls(best + (below or 1e-9 * abs(best) or 1e-9))  # in any unit, above the best
+
+
+def noise_of(scale: Scale, error: float, rows: int | None) -> float:
+    """Return the standard error of its own of the logarithm of an error that was measured on so many rows."""
+    if not rows:
+        return 0.0
+    share = min(max(scale.score(error), SMALLEST_SHARE), 1.0)
+    deviation = math.sqrt(share * (1 - share) / rows)
+    return OWN_NOISE * deviation / (share if scale.logarithmic else 1.0) / error
+
+
+def reductions(slope: float | None, doublings: float) -> tuple[float, ...]:
+    """Return the recorded quantiles of the log-error reduction over so many doublings of the rows.
+
+    Parameters
+    ----------
+    slope
+        Log-error reduction per doubling in the step before; None for a learner with a single point.
+    doublings
+        Their number; between two recorded ones, and below the first, quantiles are interpolated, and beyond the last
+        they grow in proportion.
+    """
+    place = bisect_left(DOUBLINGS, doublings)
+    if place == len(DOUBLINGS):
+        return tuple(each * doublings / DOUBLINGS[-1] for each in _recorded(slope, place - 1))
+    above = _recorded(slope, place)
+    if place == 0:
+        return tuple(each * doublings / DOUBLINGS[0] for each in above)
+    share = (doublings - DOUBLINGS[place - 1]) / (DOUBLINGS[place] - DOUBLINGS[place - 1])
+    return tuple(low + share * (high - low) for low, high in zip(_recorded(slope, place - 1), above, strict=True))
+
+
+def use(first: Sequence[Sequence[float]] = FIRST, steps: Sequence[Sequence[Sequence[float]]] = STEPS) -> None:
+    """Forecast by another table than the one that is shipped, for benchmarks."""
+    _TABLE[:] = first, steps
+    for each in (_relative_room, _tree, _after):
+        each.cache_clear()
+
+
+def _recorded(slope: float | None, place: int) -> Sequence[float]:
+    first, steps = _TABLE
+    if slope is None:
+        found: Sequence[float] = first[place]
+        return found
+    at = min(max(math.asinh(slope / SLOPE_UNIT), SLOPES[0]), SLOPES[-1]) - SLOPES[0]
+    at /= SLOPES[1] - SLOPES[0]
+    left = min(int(at), len(SLOPES) - 2)
+    share = at - left
+    return [low + share * (high - low) for low, high in zip(steps[place][left], steps[place][left + 1], strict=True)]
+
+
+class Experience:
+    """Where the steps of this run fell among the recorded ones.
+
+    A step's *place* is the (interpolated) number of the quantile that it reached. Places are comparable between
+    learners with different slopes. A step is from one place of the schedule to the next, and learners of one family
+    gain alike.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[int, str | None], list[float]] = {}
+        self._count, self._used = 0, 0
+        self._known: dict[tuple[int, str | None], tuple[float, ...]] = {}
+
+    def add(self, step: int, family: str | None, recorded: Sequence[float], reduction: float) -> bool:
+        """Take up a step, and return whether forecasts have changed because of it.
+
+        Parameters
+        ----------
+        step
+            Its number in the schedule.
+        family
+            The learner's family, if it has one.
+        recorded
+            The quantiles that were recorded for such a step.
+        reduction
+            What the step brought.
+        """
+        self._places.setdefault((step, family), []).append(place_of(recorded, reduction))
+        self._count += 1
+        if self._count < AGAIN * self._used:
+            return False
+        self._used = self._count
+        self._known.clear()
+        return True
+
+    def spread(self, step: int, family: str | None) -> tuple[float, ...]:
+        """Return the places that take the place of the recorded quantiles."""
+        key = step, family
+        if key not in self._known:
+            weighed = []
+            for (other, kind), places in self._places.items():
+                weight = 1.0 if other == step else OTHER_SIZE
+                if family is not None and kind == family:
+                    weight *= OWN_FAMILY
+                weighed += [(place, weight) for place in places]
+            self._known[key] = mixed(weighed)
+        return self._known[key]
+
+
+def mixed(seen: Iterable[tuple[float, float]]) -> tuple[float, ...]:
+    """Return the quantiles of the recorded places and of those that were seen, each with its weight.
+
+    >>> mixed([]) == PLACES
+    True
+    >>> sum(mixed([(8.0, 30.0)])) > sum(PLACES)
+    True
+    """
+    prior = [(place, PRIOR * weight) for place, weight in zip(PLACES, WEIGHTS, strict=True)]
+    places, weights = zip(*sorted([*prior, *seen]), strict=True)
+    total = sum(weights)
+    levels = [(after - weight / 2) / total for after, weight in zip(accumulate(weights), weights, strict=True)]
+    return tuple(_between(levels, places, level) for level in LEVELS)
+
+
+def place_of(recorded: Sequence[float], reduction: float) -> float:
+    """Return the place of a reduction among the recorded quantiles, extended beyond the first and the last."""
+    right = min(max(bisect_left(recorded, reduction), 1), len(recorded) - 1)
+    low, high = recorded[right - 1], recorded[right]
+    if high <= low:
+        return float(right)
+    return min(max(right - 1 + (reduction - low) / (high - low), -FAR), len(recorded) - 1 + FAR)
+
+
+def at_places(recorded: Sequence[float], places: Sequence[float]) -> tuple[float, ...]:
+    """Return the reductions at these places among the recorded quantiles."""
+    if places is PLACES:
+        return tuple(recorded)
+    found = []
+    for place in places:
+        left = min(max(int(place), 0), len(recorded) - 2)
+        found.append(recorded[left] + (place - left) * (recorded[left + 1] - recorded[left]))
+    return tuple(found)
+
+
+def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
+    """Return the height at x of the line through these points, level beyond the first and the last."""
+    right = bisect_left(xs, x)
+    if right in (0, len(xs)):
+        return ys[min(right, len(xs) - 1)]
+    share = (x - xs[right - 1]) / (xs[right] - xs[right - 1]) if xs[right] > xs[right - 1] else 0.0
+    return ys[right - 1] + share * (ys[right] - ys[right - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Forecast for one learner that has not been trained at the full size yet.
+
+    Parameters
+    ----------
+    scale
+        What errors are.
+    error
+        Its error now.
+    slope
+        Log-error reduction per doubling between its last two sizes; None for a learner with a single point.
+    noise
+        Standard error of its own of the logarithm of its error.
+    steps
+        For each size still ahead, the full size last: the number of doublings from the size before it, and the
+        expected seconds of training.
+    spreads
+        For each of these steps, the places among the recorded quantiles, from `Experience`.
+    """
+
+    scale: Scale
+    error: float
+    slope: float | None
+    noise: float
+    steps: tuple[tuple[float, float], ...]
+    spreads: tuple[tuple[float, ...], ...]
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """The errors with all rows at `LEVELS` of the reduction: from the worst to the best."""
+        if "errors" not in self._cache:
+            doublings = sum(each for each, _ in self.steps)
+            after = _after(self._place, self._noise, doublings, self.spreads[0])
+            self._cache["errors"] = tuple(min(self.error * factor, LARGEST_ERROR) for factor, _ in after)
+        found: tuple[float, ...] = self._cache["errors"]
+        return found
+
+    def quantile(self, level: float) -> float:
+        """Return the score with all rows that is not reached with this probability."""
+        return self.scale.score(_between(LEVELS, self.errors, level))
+
+    @property
+    def likely(self) -> float:
+        """The score with all rows that is as likely to be exceeded as not."""
+        return self.scale.score(self.errors[MIDDLE])
+
+    @property
+    def bound(self) -> float:
+        """The score with all rows that is exceeded in one case of twenty."""
+        return self.quantile(BEST)
+
+    def chance(self, error: float) -> float:
+        """Return the probability that its error with all rows is below this one."""
+        ascending = self.errors[::-1]
+        if error <= ascending[0]:
+            return (1 - LEVELS[-1]) * (error / ascending[0]) ** 2 if error > 0 else 0.0
+        if error >= ascending[-1]:
+            return 1 - LEVELS[0] * (ascending[-1] / error) ** 2 if ascending[-1] else 1.0
+        return 1 - _between(ascending, LEVELS[::-1], error)
+
+    def overtakes(self, other: Sequence[float]) -> float:
+        """Return the probability that its error with all rows is below another's, which has these at `LEVELS`."""
+        return sum(weight * self.chance(error) for weight, error in zip(WEIGHTS, other, strict=True))
+
+    def at_once(self) -> Forecast:
+        """Return the forecast of giving the learner all rows next, without the sizes between."""
+        step = (sum(doublings for doublings, _ in self.steps), self.steps[-1][1])
+        return Forecast(self.scale, self.error, self.slope, self.noise, (step,), self.spreads[:1])
+
+    def worth(self, rate: float) -> float:
+        """Return the score up to which training this learner pays on average, at a price of `rate` per second.
+
+        If another learner already has a higher score, the expected improvement is less than the price of the time.
+        At this score the expected gain is zero: the expected fall of the error below that of the score, less the price
+        of the training time, if training stops as soon as going on does not pay. With one step left it is Weitzman's
+        reservation price (1979). With several it is the price of a box that is opened in stages (Gupta, Jiang, Scully
+        and Singla, "The Markovian Price of Information", 2019).
+
+        Parameters
+        ----------
+        rate
+            Price of a second, in units of the error.
+        """
+        return self.scale.score(self.room(rate))
+
+    def room(self, rate: float) -> float:
+        """Return the error of the worth.
+
+        The gain is a convex, piecewise linear function of the error, so that Newton's method ends after a few steps.
+        """
+        tree, low, high = self.tree, 0.0, math.inf
+        prices = [max(rate * seconds / self.error, SMALLEST_ERROR) for _, seconds in self.steps]
+        room = 1 + prices[0]
+        for _ in range(LOOKS):
+            gain, slope = gain_of(tree, room, prices)
+            if abs(gain) <= PRECISION * prices[0] or not low < room < high:
+                break
+            low, high = (low, room) if gain > 0 else (room, high)
+            room = room - gain / slope if slope > 0 else 2 * room
+            if not low < room < high:
+                room = 2 * low if high == math.inf else (low + high) / 2
+        return room * self.error
+
+    def pays(self, rate: float, error: float) -> bool:
+        """Return whether it is worth training while another learner has this error, for a fraction of the cost."""
+        prices = [rate * seconds / self.error for _, seconds in self.steps]
+        return gain_of(self.tree, error / self.error, prices)[0] > 0
+
+    def most(self, rate: float) -> float:
+        """Return an upper bound on the worth that costs little."""
+        return self.scale.score(self._room_of_one_point(rate) if self.slope is None else self.room(rate))
+
+    def _room_of_one_point(self, rate: float) -> float:
+        """Interpolate between rooms that are known for certain rates; the room is concave in the rate.
+
+        In units of the error, all learners with a single point have the same room at the same ratio of price to error,
+        except for the noise and for the constant part of the time. Both are rounded such that the room gets smaller.
+        """
+        if "table" not in self._cache:
+            spare = LEAST_SECONDS if min(seconds for _, seconds in self.steps) > 2 * LEAST_SECONDS else 0.0
+            last = self.steps[-1][1] - spare
+            shares = tuple((doublings, round((seconds - spare) / last, 9)) for doublings, seconds in self.steps)
+            self._cache["table"] = last / self.error, shares, self._noise
+        seconds, shares, noise = self._cache["table"]
+        ratio = rate * seconds
+        if not 1 / LARGEST_ERROR < ratio < LARGEST_ERROR:
+            return 0.0
+        place = math.floor(math.log(ratio) * RATES)
+        low = _relative_room(shares, noise, self.spreads, place)
+        high = _relative_room(shares, noise, self.spreads, place + 1)
+        cheap = math.exp(place / RATES)
+        return float(self.error * (low + (high - low) * (ratio / cheap - 1) / NEXT_RATE) * (1 - MARGIN))
+
+    @property
+    def tree(self) -> _Tree:
+        """The errors after each of the steps, in units of the error now."""
+        doublings = tuple(doublings for doublings, _ in self.steps)
+        return _tree(self._place, self._noise, doublings, self.spreads)
+
+    @property
+    def _place(self) -> float | None:
+        """The slope, rounded on the scale on which slopes are told apart, so that many learners share a tree."""
+        return None if self.slope is None else round(math.asinh(self.slope / SLOPE_UNIT) * ROUNDED) / ROUNDED
+
+    @property
+    def _noise(self) -> float:
+        return round(self.noise * ROUNDED) / ROUNDED
+
+
+def _slope_at(place: float | None) -> float | None:
+    return None if place is None else SLOPE_UNIT * math.sinh(place)
+
+
+@lru_cache(maxsize=1 << 14)
+def _after(
+    place: float | None, noise: float, doublings: float, spread: tuple[float, ...]
+) -> tuple[tuple[float, float], ...]:
+    """Return the errors after a step in units of that before, in descending order, and the slopes' places."""
+    found = at_places(reductions(_slope_at(place), doublings), spread)
+    if noise:
+        middle = found[MIDDLE]
+        deviations = [z * noise for z in NORMAL]
+        wider = [math.copysign(math.hypot(each - middle, z), z) for each, z in zip(found, deviations, strict=True)]
+        found = tuple(middle + each for each in wider)
+    limited = [min(max(each, -MOST_REDUCTION), MOST_REDUCTION) for each in found]
+    slopes = [round(math.asinh(each / doublings / SLOPE_UNIT) * ROUNDED) / ROUNDED for each in limited]
+    return tuple((math.exp(-each), slope) for each, slope in zip(limited, slopes, strict=True))
+
+
+@lru_cache(maxsize=1 << 12)
+def _tree(
+    place: float | None, noise: float, doublings: tuple[float, ...], spreads: tuple[tuple[float, ...], ...]
+) -> _Tree:
+    """Return the errors after steps over so many doublings, in units of the error before the first."""
+    after = _after(place, noise, doublings[0], spreads[0])
+    if len(doublings) == 1:
+        return tuple(error for error, _ in after)
+    return [_times(_tree(slope, 0.0, doublings[1:], spreads[1:]), error) for error, slope in after]
+
+
+def _times(tree: _Tree, factor: float) -> _Tree:
+    if isinstance(tree, tuple):
+        return tuple(factor * error for error in tree)
+    return [_times(each, factor) for each in tree]
+
+
+@lru_cache(maxsize=1 << 16)
+def _relative_room(
+    shares: tuple[tuple[float, float], ...], noise: float, spreads: tuple[tuple[float, ...], ...], place: int
+) -> float:
+    """Return the room of a learner with a single point, in units of its error.
+
+    `shares` has the doublings of each step and its time as a share of the last, and exp(place / RATES) is the price of
+    the last step in units of the error.
+    """
+    return Forecast(Scale(1.0), 1.0, None, noise, shares, spreads).room(math.exp(place / RATES))
+
+
+def gain_of(tree: _Tree, room: float, prices: Sequence[float], place: int = 0) -> tuple[float, float]:
+    """Return by how much the error falls below `room` on average, less the price of the steps, and the slope by `room`.
+
+    Most of the time of a decision is spent here.
+    """
+    gain, slope = -prices[place], 0.0
+    if isinstance(tree, tuple):
+        for quantile in range(len(tree) - 1, -1, -1):
+            below = room - tree[quantile]
+            if below <= 0:
+                break
+            gain += WEIGHTS[quantile] * below
+            slope += WEIGHTS[quantile]
+        return gain, slope
+    for subtree, weight in zip(tree, WEIGHTS, strict=True):
+        following, steep = gain_of(subtree, room, prices, place + 1)
+        if following > 0:  # otherwise training stops there
+            gain += weight * following
+            slope += weight * steep
+    return gain, slope
