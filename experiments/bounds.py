@@ -16,13 +16,16 @@ from command import shown
 from replays import BOOTSTRAP, Curves, Replay, grouped, largest, markdown, percent, thousands
 
 from pydaub import Daub, Schedule, Scores, TableEngine, run
+from pydaub.algorithm.noisy import INTERVALS
 from pydaub.algorithm.strategies.bounded import NAMES, make_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 PAPERS: Final = ("slope", True)
-KINDS: Final = tuple((name, cap) for name in NAMES for cap in (False, True))
+KINDS: Final = tuple(
+    (name, cap) for name in NAMES for cap in (False, True) if not (cap and name in INTERVALS)
+)  # whether capped by the training score, which confidence bounds never are
 
 
 def replayed(one: Curves, name: str, *, cap: bool) -> Replay:

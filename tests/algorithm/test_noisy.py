@@ -60,7 +60,7 @@ def test_the_spline_is_the_monotone_one_of_scipy(points: tuple[list[int], list[f
 def test_a_confidence_bound_never_rises_along_a_curve(points: tuple[list[int], list[float]], interval: str) -> None:
     places, scores = points
     curve = Curve("any", tuple(places), tuple(Measurement(1.0, each, 0.0) for each in scores))
-    bound = ConfidenceBound(2000, 100, interval, train_cap=False)
+    bound = ConfidenceBound(2000, 100, interval)
     along = [bound(curve.prefix(length), 5001) for length in range(1, len(places) + 1)]
     assert along == sorted(along, reverse=True)
     assert along[0] == 1.0

@@ -424,7 +424,7 @@ def noisily(world: World, scores: Callable[[str, int], float], bound: Confidence
 @given(worlds(), st.data())
 def test_with_any_noise_within_the_intervals_bounds_are_valid(world: World, data: st.DataObject) -> None:
     f, sizes = world.problem.f, world.schedule.sizes
-    bound = ConfidenceBound(10 ** data.draw(st.integers(2, 10)), looks=len(f) * len(sizes), train_cap=False)
+    bound = ConfidenceBound(10 ** data.draw(st.integers(2, 10)), looks=len(f) * len(sizes))
     noise = st.floats(-0.999, 0.999)
     drawn = {(j, n): float(f[j](n)) + bound.radius(0.5) * data.draw(noise) for j in f for n in sizes}
     _, last = noisily(world, lambda j, n: drawn[j, n], bound)
@@ -452,7 +452,7 @@ def nearly_ruled_out(draw: st.DrawFn, slope: Fraction, noise: float) -> tuple[Wo
     world = World(theory.Problem(f, dict.fromkeys(f, ROWS), N, delta), schedule, "", 1, None)  # type: ignore[arg-type]
     looks, radius = len(f) * len(schedule.sizes), noise * float(delta) / 2 / (2 + 4 * (N - n) / (n - m))
     rows = math.ceil(math.log(2 * looks / 0.05) / (2 * radius**2))
-    return world, names[0], n, ConfidenceBound(rows, looks, train_cap=False)
+    return world, names[0], n, ConfidenceBound(rows, looks)
 
 
 @pytest.mark.parametrize("slope", [Fraction(0), Fraction(99, 100), Fraction(3)])
@@ -487,7 +487,7 @@ def test_noisy_scores_on_many_rows_suspend_a_suboptimal_learner() -> None:
     f: Any = {"good": lambda _n: Fraction(9, 10), "bad": lambda n: Fraction(3, 10) + Fraction(min(n, 100), 1000)}
     problem = theory.Problem(f, {"good": ROWS, "bad": ROWS}, 2000, 0.4)
     schedule = Schedule((20, 50, 120, 250, 500, 1000, 2000))
-    bound = ConfidenceBound(10**6, looks=14, train_cap=False)
+    bound = ConfidenceBound(10**6, looks=14)
     assert [
         theory.noisy_suspension(f["bad"], pair, problem, bound.radius(0.5)) for pair in pairwise(schedule.sizes)
     ] == [False, False, True, True, True, True]

@@ -140,6 +140,9 @@ def test_training_scores_may_be_left_out(pydaub: Any, tmp_path: Path) -> None:
         [step[each] for each in key] for step in asked["allocations"]
     ]
     assert pydaub("replay", without, "--strategy", "halving", "--json")[2] == ""
+    assert pydaub("replay", without, "--bound", "hoeffding", "--validation-rows", 500, "--json")[2] == "", (
+        "never capped"
+    )
 
 
 def test_when_every_learner_failed(pydaub: Any, tmp_path: Path) -> None:

@@ -80,10 +80,7 @@ class ConfidenceBound:
     interval
         "hoeffding", or "bernstein", which is narrower for scores near 0 or 1.
     confidence
-        Probability with which all intervals hold.
-    train_cap
-        Whether the training score at the last size caps the bound. The probability covers this only if no learner
-        scores more on all rows than on its own sample.
+        Probability with which all intervals hold. It says nothing of training scores, so these never cap the bound.
 
     Examples
     --------
@@ -98,7 +95,6 @@ class ConfidenceBound:
     looks: int
     interval: str = "hoeffding"
     confidence: float = 0.95
-    train_cap: bool = True
 
     def __post_init__(self) -> None:
         from_one(self.rows, "rows")
@@ -120,7 +116,7 @@ class ConfidenceBound:
         ]
         if curve.sizes[-1] == full_size:
             lines.append(ends[-1][2])
-        return capped(min(1.0, *lines) if lines else 1.0, curve, train_cap=self.train_cap)
+        return min(1.0, *lines) if lines else 1.0
 
     def radius(self, score: float, scored: int | None = None) -> float:
         """Return half the width of the interval around a score."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from pydaub.algorithm.noisy import INTERVALS
 from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, check_one_way, parsed_sizes
 from pydaub.algorithm.strategies import STRATEGIES, make_strategy
 from pydaub.cli.app import app, complain
@@ -126,7 +127,8 @@ def _scores(known: Scores | None, rows: int | None, *, alone: bool) -> Scores | 
 
 def _suited(parameters: dict[str, Any], strategy: str, curves: Table) -> dict[str, Any]:
     """Return the parameters; where training scores were not recorded, bounds are not capped by them."""
-    if parameters.get("train_bound") is not None or not STRATEGIES[strategy].needs_train_scores or curves.train_scores:
+    uncapped = parameters.get("train_bound") is not None or parameters.get("bound") in INTERVALS
+    if uncapped or not STRATEGIES[strategy].needs_train_scores or curves.train_scores:
         return parameters
     complain(f"{curves.name} has no training scores: bounds are not capped by them (--no-train-bound).")
     return {**parameters, "train_bound": False}

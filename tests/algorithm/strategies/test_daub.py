@@ -25,6 +25,7 @@ from pydaub import (
     TableEngine,
     run,
 )
+from pydaub.algorithm.noisy import INTERVALS
 from pydaub.algorithm.strategies.bounded import NAMES
 from tables import random_schedule, random_table
 
@@ -140,6 +141,19 @@ def test_confidence_bounds_need_accuracy_on_known_rows() -> None:
     ):
         with pytest.raises(InputError, match=message):
             Daub(["a"], Schedule((10, 20)), "hoeffding", scores=scores)
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+@pytest.mark.parametrize("kind", [Daub, Elimination])
+def test_confidence_bounds_are_not_capped_by_training_scores(kind: Any, name: str) -> None:
+    """By default, so that they hold with the stated probability; to ask for the cap is an error."""
+    strategy = kind(["a", "b"], Schedule((10, 20, 40, 80)), name, scores=Scores(rows=500))
+    assert strategy.settings["train_bound"] is False
+    while (asked := strategy.ask()) is not None and asked.size < 80:
+        strategy.tell(asked, Measurement(0.2, 0.7, 1.0))
+    assert strategy.bound("a") >= 0.7, "not below its own score, as the training score is"
+    with pytest.raises(InputError, match=rf"`train_bound` must be left out or False with `bound` {name}, got True"):
+        kind(["a"], Schedule((10, 20)), name, train_bound=True, scores=Scores(rows=500))
 
 
 def test_a_bound_must_be_callable() -> None:

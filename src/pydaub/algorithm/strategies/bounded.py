@@ -27,7 +27,10 @@ BOUND: Final = Parameter(
     NAMES,
 )
 TRAIN_BOUND: Final = Parameter(
-    "train_bound", bool, default=True, help="Cap bounds by the training score, as the paper does."
+    "train_bound",
+    bool,
+    default=True,
+    help="Cap bounds by the training score. The paper caps them; confidence bounds are never capped.",
 )
 NON_INCREASING_BOUND: Final = Parameter(
     "non_increasing_bound", bool, default=False, help="Never let a learner's bound rise."
@@ -38,7 +41,7 @@ BOUND_PARAMETERS: Final = (BOUND, TRAIN_BOUND, NON_INCREASING_BOUND)
 def make_bound(
     bound: str | UpperBound,
     *,
-    train_bound: bool,
+    train_bound: bool | None,
     non_increasing_bound: bool,
     scores: Scores = UNKNOWN_SCORES,
     looks: int = 1,
@@ -54,32 +57,43 @@ def make_bound(
     looks
         Number of learners times sizes, for confidence bounds.
     """
-    for name, value in (("train_bound", train_bound), ("non_increasing_bound", non_increasing_bound)):
-        if not isinstance(value, bool):
-            raise InputError(f"`{name}` must be True or False, got {value!r}.")
+    if train_bound is not None and not isinstance(train_bound, bool):
+        raise InputError(f"`train_bound` must be True, False or None, got {train_bound!r}.")
+    if not isinstance(non_increasing_bound, bool):
+        raise InputError(f"`non_increasing_bound` must be True or False, got {non_increasing_bound!r}.")
+    cap = train_bound is not False
     if not isinstance(bound, str):
         check_bound(bound)
-        if not train_bound or non_increasing_bound:
+        if not cap or non_increasing_bound:
             raise InputError("`train_bound` and `non_increasing_bound` must go with a bound by name, got a callable.")
         return bound
     named: UpperBound
     if bound in POINTS:
-        named = SlopeBound(points=POINTS[bound], train_cap=train_bound)
+        named = SlopeBound(points=POINTS[bound], train_cap=cap)
     elif bound in FITS:
-        named = FittedBound(bound, train_cap=train_bound)
+        named = FittedBound(bound, train_cap=cap)
     elif bound in INTERVALS:
-        if scores.name not in SHARES or not scores.proportion or scores.cross_validated:
-            how = ", cross-validated" if scores.cross_validated else ""
-            raise InputError(f"`bound` {bound} must go with accuracy on validation rows, got {scores.name}{how}.")
-        if scores.rows is None:
-            raise InputError(
-                f"`bound` {bound} must know the number of validation rows, which these scores do not say. Give it to"
-                " `replay` with --validation-rows."
-            )
-        named = ConfidenceBound(scores.rows, looks, bound, train_cap=train_bound)
+        named = _confidence_bound(bound, scores, looks, capped=train_bound is True)
     else:
         raise InputError(f"`bound` must be one of {', '.join(NAMES)}, or a callable, got {bound!r}.")
     return NonIncreasing(named) if non_increasing_bound else named
+
+
+def _confidence_bound(interval: str, scores: Scores, looks: int, *, capped: bool) -> ConfidenceBound:
+    if capped:
+        raise InputError(
+            f"`train_bound` must be left out or False with `bound` {interval}, got True. A training score can be below"
+            " the score at all rows, so a bound that it caps would not hold with the stated probability."
+        )
+    if scores.name not in SHARES or not scores.proportion or scores.cross_validated:
+        how = ", cross-validated" if scores.cross_validated else ""
+        raise InputError(f"`bound` {interval} must go with accuracy on validation rows, got {scores.name}{how}.")
+    if scores.rows is None:
+        raise InputError(
+            f"`bound` {interval} must know the number of validation rows, which these scores do not say. Give it to"
+            " `replay` with --validation-rows."
+        )
+    return ConfidenceBound(scores.rows, looks, interval)
 
 
 def bound_settings(bound: UpperBound, scores: Scores) -> dict[str, Any]:
@@ -89,8 +103,7 @@ def bound_settings(bound: UpperBound, scores: Scores) -> dict[str, Any]:
     """
     inner = bound.bound if isinstance(bound, NonIncreasing) else bound
     if isinstance(inner, ConfidenceBound) and inner.rows == scores.rows:
-        capped, falling = inner.train_cap, bound is not inner
-        settings = {"bound": inner.interval, "train_bound": capped, "non_increasing_bound": falling}
+        settings = {"bound": inner.interval, "train_bound": False, "non_increasing_bound": bound is not inner}
         return {**settings, "scores": scores.to_json()}
     for name, train_bound, non_increasing_bound in product((*POINTS, *FITS), (True, False), (False, True)):
         settings = {"bound": name, "train_bound": train_bound, "non_increasing_bound": non_increasing_bound}

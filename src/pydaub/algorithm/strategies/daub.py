@@ -42,7 +42,8 @@ class Daub(Steerable):
         "slope" (the paper's), "line", "isotonic", "concave", "spline", "hoeffding" or "bernstein", or any callable
         `(curve, full_size) -> float`.
     train_bound
-        Whether the training score caps the bound. False is the paper's variant "no f^T".
+        Whether the training score caps the bound. False is the paper's variant "no f^T". None stands for True, but for
+        False with "hoeffding" and "bernstein", whose probability does not cover such a cap.
     non_increasing_bound
         Whether a learner's bound may never rise.
     scores
@@ -59,7 +60,7 @@ class Daub(Steerable):
         schedule: Schedule,
         bound: str | UpperBound = BOUND.default,
         *,
-        train_bound: bool = True,
+        train_bound: bool | None = None,
         non_increasing_bound: bool = False,
         scores: Scores = UNKNOWN_SCORES,
     ) -> None:

@@ -43,7 +43,7 @@ class Elimination(Rounds):
         schedule: Schedule,
         bound: str | UpperBound = BOUND.default,
         *,
-        train_bound: bool = True,
+        train_bound: bool | None = None,
         non_increasing_bound: bool = False,
         scores: Scores = UNKNOWN_SCORES,
     ) -> None:
