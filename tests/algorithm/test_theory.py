@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 from pydaub import (
     STRATEGIES,
     Allocation,
-    Daub,
-    DifferenceBound,
     Elimination,
     InputError,
     Measurement,
@@ -27,89 +21,7 @@ from pydaub import (
     SlopeBound,
 )
 from pydaub.algorithm import theory
-from pydaub.algorithm.noisy import INTERVALS, ConfidenceBound
-
-RATIOS = ["1.1", "1.5", "2", "2.7", "3"]
-Exact = Callable[[Any], Any]
-
-
-# Random well-behaved curves, valid bounds and superlinear costs
-
-
-@st.composite
-def well_behaved(draw: st.DrawFn, N: int) -> Exact:
-    """Draw a curve on 1..N that never falls and has diminishing returns, with values in [0, 1]."""
-    pieces = draw(st.lists(st.tuples(st.integers(1, 60), st.integers(1, N)), min_size=1, max_size=6))
-    gains = [gain for gain, length in sorted(pieces, reverse=True) for _ in range(length)]
-    gains += [0] * N
-    values = [draw(st.integers(0, 200))]
-    for gain in gains[: N - 1]:
-        values.append(values[-1] + gain)
-    height = Fraction(draw(st.integers(40, 100)), 100) / max(values[-1], 1)
-    return lambda n: values[n - 1] * height
-
-
-@st.composite
-def valid_bound(draw: st.DrawFn, f: Exact, N: int) -> Exact:
-    """Draw any non-increasing function that never falls below f(N)."""
-    falls = sorted(draw(st.lists(st.integers(1, N), max_size=5)))
-    steps = [sum(place >= n for place in falls) for n in range(1, N + 1)]
-    unit = Fraction(1 - f(N)) / max(len(falls), 1)
-    return lambda n: f(N) + unit * steps[n - 1]
-
-
-@st.composite
-def training_curve(draw: st.DrawFn, f: Exact, N: int) -> Exact:
-    """Draw a training accuracy: non-increasing, and never below f(N)."""
-    return draw(valid_bound(f, N))
-
-
-costs: st.SearchStrategy[Exact] = st.builds(
-    lambda linear, square, stair: lambda x: x * (linear + square * Fraction(x, 10) + Fraction(x) // stair),
-    st.integers(1, 9),
-    st.integers(0, 3),
-    st.integers(1, 50),
-)
-
-
-@dataclass(frozen=True)
-class World:
-    """Learners with exact curves and costs, and a schedule."""
-
-    problem: theory.Problem
-    schedule: Schedule
-    r: str
-    s: int
-    f_T: Any
-
-    @property
-    def N(self) -> int:
-        return self.schedule.full_size
-
-    def bound(self, j: str) -> Exact:
-        return theory.difference_bound(self.problem.f[j], self.N, self.s, self.f_T and self.f_T[j])
-
-    def daub_star(self) -> theory.Trace:
-        bound = DifferenceBound(self.problem.f, self.s, train_cap=self.f_T is not None)
-        return theory.daub_star(self.problem.f, self.schedule, bound, self.f_T)
-
-    def past_bootstrap(self, trace: theory.Trace) -> list[str]:
-        return [j for j in self.problem.f if len(trace.of(j)) > 3]
-
-
-@st.composite
-def worlds(draw: st.DrawFn) -> World:
-    N = draw(st.integers(12, 160))
-    r = draw(st.sampled_from(RATIOS))
-    b = draw(st.integers(1, max(1, N // 20)) | st.integers(1, int(N / Fraction(r) ** 2)))
-    names = [f"C{i}" for i in range(draw(st.integers(2, 6)))]
-    f = {name: draw(well_behaved(N)) for name in names}
-    c = {name: draw(costs) for name in names}
-    with_training = draw(st.booleans())
-    f_T = {name: draw(training_curve(f[name], N)) for name in names} if with_training else None
-    delta: Any = draw(st.fractions(min_value=Fraction(1, 100), max_value=Fraction(1, 4), max_denominator=100))
-    problem = theory.Problem(f, c, N, delta)
-    return World(problem, Schedule.geometric(N, b, r), r, draw(st.integers(1, 6)), f_T)
+from worlds import ROWS, Exact, World, valid_bound, well_behaved, worlds
 
 
 def test_generated_curves_and_costs_are_valid() -> None:
@@ -128,7 +40,6 @@ def test_generated_curves_and_costs_are_valid() -> None:
 LINE: Exact = lambda n: Fraction(n, 10)  # noqa: E731
 FLAT: Exact = lambda _n: Fraction(1, 2)  # noqa: E731
 ROOT: Exact = lambda n: 1 - Fraction(1, n)  # noqa: E731
-ROWS: Exact = lambda x: x  # noqa: E731
 
 
 def test_definitions_1_and_2() -> None:
@@ -275,6 +186,24 @@ def test_lemma_3(world: World) -> None:
         assert values == sorted(values, reverse=True)
 
 
+def test_lemma_3_is_false_for_a_larger_step() -> None:
+    """Definition 6 with s = 2 allows a staircase: its f' never rises, and yet ub is below f(N)."""
+    N = 40
+    stairs: Exact = lambda n: Fraction(n // 2, 20)  # noqa: E731
+    assert theory.is_well_behaved(stairs, N, s=2)
+    assert not theory.is_well_behaved(stairs, N), "with s = 1 it is not concave"
+    ub = theory.difference_bound(stairs, N, s=2)
+    assert ub(3) == Fraction(39, 40) < stairs(N) == 1
+    assert not theory.is_valid_bound(ub, stairs, N)
+
+
+@given(st.data(), st.integers(1, 6))
+def test_a_concave_curve_has_diminishing_returns_with_every_step(data: st.DataObject, s: int) -> None:
+    """So to read Definition 6 with s = 1 demands the most, and Lemma 3 then holds with every step."""
+    N = data.draw(st.integers(12, 100))
+    assert theory.is_well_behaved(data.draw(well_behaved(N)), N, s)
+
+
 @given(worlds())
 def test_the_bound_of_algorithm_1_is_valid_on_exact_curves(world: World) -> None:
     """Without noise, the least-squares slope is at least the slope of the curve at n."""
@@ -402,110 +331,6 @@ def test_dropping_in_rounds_is_not_optimal_in_allocation() -> None:
             given_to_j.append(allocation.size)
         rounds.tell(allocation, Measurement(1.0, f[allocation.learner](allocation.size), 0.0))
     assert given_to_j == [10, 20, 40, 80, 160, 320, 640], "until the best one has overtaken it"
-
-
-# Noisy scores (docs/theory.md)
-
-
-def noisily(world: World, scores: Callable[[str, int], float], bound: ConfidenceBound) -> tuple[Any, dict[str, int]]:
-    """Run DAUB on scores with noise, and check items 1 and 2; return the winner and the last size of each learner."""
-    f, sizes = world.problem.f, world.schedule.sizes
-    strategy, last = Daub(list(f), world.schedule, bound), dict.fromkeys(f, 0)
-    while (allocation := strategy.ask()) is not None:
-        j, n = allocation.learner, allocation.size
-        if n > sizes[2]:
-            assert bound(strategy.curve(j), world.N) >= world.problem.f_star - 1e-9, "item 2"
-        strategy.tell(allocation, Measurement(1.0, scores(j, n), 0.0))
-        last[j] = n
-        assert bound(strategy.curve(j), world.N) >= min(float(f[j](world.N)), 1.0) - 1e-9, "item 1"
-    return strategy.winner, last
-
-
-@given(worlds(), st.data())
-def test_with_any_noise_within_the_intervals_bounds_are_valid(world: World, data: st.DataObject) -> None:
-    f, sizes = world.problem.f, world.schedule.sizes
-    bound = ConfidenceBound(10 ** data.draw(st.integers(2, 10)), looks=len(f) * len(sizes))
-    noise = st.floats(-0.999, 0.999)
-    drawn = {(j, n): float(f[j](n)) + bound.radius(0.5) * data.draw(noise) for j in f for n in sizes}
-    _, last = noisily(world, lambda j, n: drawn[j, n], bound)
-    assert max(last.values()) == world.N
-
-
-@st.composite
-def nearly_ruled_out(draw: st.DrawFn, slope: Fraction, noise: float) -> tuple[World, str, int, ConfidenceBound]:
-    """Draw learners that are suboptimal by Delta, flat from some size on, and the best one; and a bound.
-
-    Between that size and the one before they rise by `slope` times what item 3 allows, and the radius of the bound is
-    `noise` times what it allows.
-    """
-    N, delta = draw(st.integers(300, 2000)), Fraction(draw(st.integers(10, 25)), 100)
-    schedule = Schedule.geometric(N, draw(st.integers(3, 10)), draw(st.sampled_from(["1.5", "2"])))
-    place = draw(st.integers(2, len(schedule.sizes) - 3))
-    m, n = schedule.sizes[place - 1 : place + 1]
-    gain = slope * delta / (2 * N)
-
-    def flat(x: int) -> Fraction:
-        return Fraction(1, 2) - Fraction(max(m - x, 0), 3 * m) + gain * (min(max(x, m), n) - m)
-
-    names = [f"flat{each}" for each in range(draw(st.integers(1, 3)))]
-    f: Any = {**dict.fromkeys(names, flat), "best": lambda _n: flat(N) + delta}
-    world = World(theory.Problem(f, dict.fromkeys(f, ROWS), N, delta), schedule, "", 1, None)  # type: ignore[arg-type]
-    looks, radius = len(f) * len(schedule.sizes), noise * float(delta) / 2 / (2 + 4 * (N - n) / (n - m))
-    rows = math.ceil(math.log(2 * looks / 0.05) / (2 * radius**2))
-    return world, names[0], n, ConfidenceBound(rows, looks)
-
-
-@pytest.mark.parametrize("slope", [Fraction(0), Fraction(99, 100), Fraction(3)])
-@pytest.mark.parametrize("noise", [0.2, 0.99, 1.6, 4.0])
-@given(st.data())
-@settings(max_examples=8)
-def test_the_theorem_for_noisy_scores(slope: Fraction, noise: float, data: st.DataObject) -> None:
-    """With the worst noise within the intervals, items 3 and 4 hold as long as the condition does, and no longer."""
-    world, j, n, bound = data.draw(nearly_ruled_out(slope, noise))
-    sizes, N = world.schedule.sizes, world.N
-    assert all(theory.is_well_behaved(f, N) for f in (world.problem.f[j], world.problem.f["best"]))
-    radius = 0.999 * bound.radius(0.5)
-
-    def worst(learner: str, size: int) -> float:
-        """Return the best one as low as possible, and others as steep as possible between n and the size before."""
-        high = size == sizes[0] if learner == "best" else size >= n
-        return float(world.problem.f[learner](size)) + (radius if high else -radius)
-
-    winner, last = noisily(world, worst, bound)
-    m = sizes[sizes.index(n) - 1]
-    suspended = theory.noisy_suspension(world.problem.f[j], (m, n), world.problem, bound.radius(0.5))
-    assert suspended == (slope <= 1 and noise < 1)
-    if suspended:
-        assert last[j] <= n, "item 3"
-        assert winner == "best", "item 4"
-    elif slope == 3 and noise > 1:  # far beyond the condition
-        assert last[j] > n, "the condition is not far from what is needed"
-
-
-def test_noisy_scores_on_many_rows_suspend_a_suboptimal_learner() -> None:
-    """The theorem is not empty: with a million validation rows, this learner stops at 250 of 2,000 rows."""
-    f: Any = {"good": lambda _n: Fraction(9, 10), "bad": lambda n: Fraction(3, 10) + Fraction(min(n, 100), 1000)}
-    problem = theory.Problem(f, {"good": ROWS, "bad": ROWS}, 2000, 0.4)
-    schedule = Schedule((20, 50, 120, 250, 500, 1000, 2000))
-    bound = ConfidenceBound(10**6, looks=14)
-    assert [
-        theory.noisy_suspension(f["bad"], pair, problem, bound.radius(0.5)) for pair in pairwise(schedule.sizes)
-    ] == [False, False, True, True, True, True]
-    trace = theory.daub_star(f, schedule, bound)
-    assert trace.selected == "good"
-    assert trace.of("bad") == (20, 50, 120, 250), "no later than the theorem says"
-
-
-@pytest.mark.parametrize("interval", INTERVALS)
-@pytest.mark.parametrize("rows", [2, 20, 300, 5000])
-def test_an_interval_misses_no_more_often_than_it_says(interval: str, rows: int) -> None:
-    """Exactly, by the binomial distribution, for one score of ten."""
-    bound = ConfidenceBound(rows, looks=10, interval=interval)
-    correct = np.arange(rows + 1)
-    radius = np.array([bound.radius(float(score)) for score in correct / rows])
-    for share in (0.0, 0.001, 0.02, 0.3, 0.5, 0.77, 0.99, 1.0):
-        missed = binom.pmf(correct, rows, share)[np.abs(correct / rows - share) > radius].sum()
-        assert missed <= (1 - bound.confidence) / 10
 
 
 def test_theorem_3_as_n_grows() -> None:

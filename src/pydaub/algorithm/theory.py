@@ -136,15 +136,19 @@ def u_max(u: Iterable[Bound], N: int) -> float:
     return max(each(N) for each in u)
 
 
-def is_well_behaved(f: Accuracy, N: int) -> bool:
-    """Return whether f lies in [0, 1], never falls, and has diminishing returns (Definition 6)."""
+def is_well_behaved(f: Accuracy, N: int, s: int = 1) -> bool:
+    """Return whether f lies in [0, 1], never falls, and has diminishing returns: f' never rises (Definition 6).
+
+    Lemma 3 needs s = 1. With a larger step, f' may never rise although f is not concave, and ub_i is then no valid
+    bound (docs/theory.md has an example).
+    """
     from_one(N, "N")
     scores = [f(n) for n in range(1, N + 1)]
-    gains = [later - earlier for earlier, later in pairwise(scores)]
+    gains = [one_sided_difference(f, n, s) for n in range(2, N + 1)]
     return (
         scores[0] >= 0
         and scores[-1] <= 1
-        and all(gain >= 0 for gain in gains)
+        and all(later >= earlier for earlier, later in pairwise(scores))
         and all(later <= earlier for earlier, later in pairwise(gains))
     )
 
@@ -201,7 +205,8 @@ def _exact_measurement(f: Accuracy, f_T: Accuracy | None, n: int) -> Measurement
     return Measurement(f_T(n) if f_T else 1.0, f(n), 0.0)
 
 
-# Right-hand sides. For Lemma 3 see `is_valid_bound`; Lemma 4 is n_star(...) <= n_delta(...).
+# Right-hand sides; those for noisy scores are in `noisy_theory.py`. For Lemma 3 see `is_valid_bound`; Lemma 4 is
+# n_star(...) <= n_delta(...).
 
 
 def lemma_1_step(r: Ratio, n_star: int) -> float:
@@ -261,18 +266,6 @@ def is_near_optimal(problem: Problem, schedule: Schedule, s: int = 1) -> bool:
     return all(is_well_behaved(problem.f[j], problem.N) for j in (best, *suboptimal)) and all(
         n_delta(problem.f[j], problem.N, problem.delta, s) <= before for j in suboptimal
     )
-
-
-def noisy_suspension(f: Accuracy, sizes: tuple[int, int], problem: Problem, radius: float) -> bool:
-    """Return whether a suboptimal learner surely gets no more rows after the second of two consecutive sizes.
-
-    This is the condition of item 3 of the theorem in docs/theory.md. Every score is within `radius` of f. Then it
-    is enough that a row gains at most half of Delta / N from the first size to the second, and that the noise moves the
-    bound by less than Delta / 2.
-    """
-    before, n = sizes
-    flat = (f(n) - f(before)) * 2 * problem.N <= problem.delta * (n - before)
-    return flat and radius * (2 + 4 * (problem.N - n) / (n - before)) * 2 < problem.delta
 
 
 def proposition_1(g: Accuracy, n: int) -> float:
