@@ -24,11 +24,12 @@ from cli.commands import (
 )
 from pydaub import STRATEGIES
 from pydaub.cli.running import compare
+from pydaub.runs.regret import meaning
 
 KEYS = {
     "strategy", "sizes", "selected", "selected_size", "valid_score", "metrics", "stopped", "full_size",
     "allocations", "rows", "seconds", "wall_seconds", "speculated",
-    "abandoned", "resumed", "failures",
+    "abandoned", "resumed", "failures", "regret",
 }  # fmt: skip
 
 
@@ -48,10 +49,12 @@ def test_strategies_side_by_side(finished: Finished, tmp_path: Path) -> None:
     done = call(*arguments, "--strategies", "daub,full")
     assert done.code == 0, done.err
     lines = [line.split() for line in done.out.splitlines()]
-    assert lines[0] == ["strategy", "allocations", "rows", "seconds", "selected", "score", "loss"]
-    assert [line[0] for line in lines[1:]] == ["daub", "full"]
+    columns = ["strategy", "allocations", "rows", "seconds", "selected", "score", "loss", "regret"]
+    assert lines[0] == columns
+    assert [line[0] for line in lines[1:3]] == ["daub", "full"]
+    assert done.out.splitlines()[3:] == [meaning(0.01)]
     full = next(line for line in lines if line[0] == "full")
-    assert full[-1] == "0.0000"
+    assert full[-3] == "0.0000"
     trained = [line for line in done.err.splitlines() if " rows: training " in line]
     assert len(trained) == len({line.partition("] ")[2].partition(":")[0] for line in trained}), "each once"
     assert "\x1b" not in done.out + done.err
@@ -65,12 +68,18 @@ def test_strategies_side_by_side(finished: Finished, tmp_path: Path) -> None:
         assert result["selected"] in CHEAP.split(",")
         assert (out / name / "journal.jsonl").read_bytes() == journals[name]
     few = call(*arguments, "--strategies", "daub", "--quiet")
-    assert few.out.splitlines()[0].split() == lines[0][:-1], "no loss where not everything was trained on everything"
+    assert few.out.splitlines()[0].split() == columns[:-2], (
+        "no loss and no regret where not everything was trained on everything"
+    )
     alone = call("run", *arguments[1:6], "--strategy", "daub", "--out", tmp_path / "alone", "--json", "--quiet")
     assert sequence(told.json["daub"]) == sequence(alone.json), "as in a run of its own"
     best = max(step["valid_score"] for step in told.json["full"]["allocations"])
-    for line in lines[1:]:
-        assert float(line[-1]) == pytest.approx(best - float(line[-2]), abs=1e-4)
+    for line in lines[1:3]:
+        assert float(line[-3]) == pytest.approx(best - float(line[-4]), abs=1e-4)
+        regret = told.json[line[0]]["regret"]
+        assert line[-2:] == [f"{100 * regret['share']:.0f}", "%"]
+        assert regret["delta"] == 0.01
+    assert "`regret_delta` must be a number greater than 0, got 0" in refused(*arguments, "--regret-delta", 0)
     refusal = refused(*arguments, "--seed", 3)
     assert "daub/journal.jsonl must be of the same run, got one with other settings: data, seed." in refusal
 

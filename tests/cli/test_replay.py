@@ -22,6 +22,7 @@ HEADER = "learner,size,train_score,valid_score,seconds\n"
 KEYS = {
     "strategy", "sizes", "resumed", "selected_size", "valid_score", "metrics", "stopped",
     "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated", "abandoned", "failures",
+    "regret",
 }  # fmt: skip
 
 
@@ -172,6 +173,23 @@ def test_the_comparison_with_full_training_is_in_plain_words(pydaub: Any, curves
     out = pydaub("replay", curves, "--strategy", "subset")[1]
     assert "The best on all rows is steep with 0.9000: a loss of 0.4000." in out
     assert "Training all" not in pydaub("replay", curves, "--strategy", "full")[1], "not with itself"
+
+
+def test_regret_is_the_time_of_learners_that_turn_out_to_be_worse(pydaub: Any, curves: Path) -> None:
+    """ "steep" ends at 0.9, "quick" at 0.7 and "flat" at 0.5."""
+    told = json.loads(pydaub("replay", curves, "--json")[1])
+    for delta, worse in ((0.01, {"quick", "flat"}), (0.3, {"flat"}), (0.5, set())):
+        found = json.loads(pydaub("replay", curves, "--json", "--regret-delta", delta)[1])["regret"]
+        seconds = sum(step["seconds"] for step in told["allocations"] if step["learner"] in worse)
+        assert found["seconds"] == pytest.approx(seconds)
+        assert found["share"] == pytest.approx(seconds / told["seconds"])
+        assert (found["delta"], found["suboptimal"], found["learners"]) == (delta, len(worse), 3)
+        out = pydaub("replay", curves, "--regret-delta", delta)[1]
+        assert f"Regret: {100 * found['share']:.0f} % of the training time ({seconds:,.1f} s) went to learners" in out
+    assert told["regret"]["delta"] == 0.01
+    assert pydaub("replay", curves, "--regret-delta", 0)[2] == (
+        "pydaub: `regret_delta` must be a number greater than 0, got 0.0.\n"
+    )
 
 
 def test_a_comparison_that_speaks_against_the_run(pydaub: Any, tmp_path: Path) -> None:

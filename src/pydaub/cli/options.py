@@ -95,6 +95,10 @@ WekaJar = Annotated[
     str | None, typer.Option(help="WEKA's jar, for the portfolio weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
 ]
 Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page.")]
+RegretDelta = Annotated[
+    float,
+    figure(float, words="Regret is the time of learners that are at least this much worse than the best on all rows."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Strategy
     from pydaub.events import Adjusted, Combined
     from pydaub.runs.account import Account
+    from pydaub.runs.regret import Regret
     from pydaub.runs.result import Result, Step
 
 
@@ -68,6 +69,11 @@ def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
         "model": saved.path and saved.path.name,
         "not_saved": None if saved.path else saved.reason,
     }
+
+
+def plain_regret(found: Regret | None) -> dict[str, Any] | None:
+    """Return a regret as plain JSON values; None where it is not known."""
+    return None if found is None else found.to_json()
 
 
 def ensemble_as_json(combined: Combined | None) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from pydaub.cli.options import (
     FirstSize,
     Json,
     Ratio,
+    RegretDelta,
     Sizes,
     Strategy,
     StrategyName,
@@ -29,12 +30,14 @@ from pydaub.cli.options import (
     output,
 )
 from pydaub.cli.output import as_json as result_as_json
+from pydaub.cli.output import plain_regret
 from pydaub.engines import Table, TableEngine
 from pydaub.engines.recorded import read_tables
 from pydaub.errors import AllLearnersFailed, InputError
 from pydaub.records import Measurement, Scores, from_one
 from pydaub.runs.journal import Journal
 from pydaub.runs.loop import Loop
+from pydaub.runs.regret import DELTA, check_delta, meaning, regret
 from pydaub.views.summary import counted
 from pydaub.views.terminal import console, print_comparison, print_lines, print_run, print_table
 
@@ -71,6 +74,7 @@ def replay(
         int | None, figure(int, words="Rows that each score, an accuracy, was measured on, if the table does not say.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Number of virtual workers.")] = 1,
+    regret_delta: RegretDelta = DELTA,
     journal: Annotated[Path | None, output("Record the run in this file, or continue the run that is in it.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -79,6 +83,7 @@ def replay(
     Without sizes of your own, those of the table are used. Of several data sets, each is replayed.
     """
     check_jobs(jobs)
+    check_delta(regret_delta)
     tables = read_tables(table)
 
     def chosen_for(curves: Table) -> StrategyType:
@@ -90,7 +95,7 @@ def replay(
     if len(tables) > 1:
         if journal:
             raise InputError(f"`--journal` must go with the curves of one data set, got {len(tables)} in {table}.")
-        _replay_each(tables, chosen_for, jobs, as_json=as_json)
+        _replay_each(tables, chosen_for, jobs, regret_delta, as_json=as_json)
         return
     curves = next(iter(tables.values()))
     chosen = chosen_for(curves)
@@ -100,16 +105,16 @@ def replay(
             account = Loop(chosen, TableEngine(curves, jobs), opened).run()
     except AllLearnersFailed as error:
         if as_json:
-            typer.echo(json.dumps(result_as_json(chosen, error.result)))
+            typer.echo(json.dumps({**result_as_json(chosen, error.result), "regret": None}))
         raise
     except KeyboardInterrupt:
         if journal:
             complain(f"Interrupted. The same command continues with {journal}.")
         raise
     if as_json:
-        typer.echo(json.dumps(result_as_json(chosen, account.result)))
+        typer.echo(json.dumps(_as_json(chosen, account.result, curves, regret_delta)))
     else:
-        print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves)
+        print_run(console(), account, place=counted(jobs, "virtual worker"), table=curves, regret_delta=regret_delta)
 
 
 def _scores(known: Scores | None, rows: int | None, *, alone: bool) -> Scores | None:
@@ -145,7 +150,12 @@ def _with_costs(parameters: dict[str, Any], curves: Table) -> dict[str, Any]:
 
 
 def _replay_each(
-    tables: Mapping[str, Table], chosen_for: Callable[[Table], StrategyType], jobs: int, *, as_json: bool
+    tables: Mapping[str, Table],
+    chosen_for: Callable[[Table], StrategyType],
+    jobs: int,
+    regret_delta: float,
+    *,
+    as_json: bool,
 ) -> None:
     """Replay the curves of several data sets, as far as they have the sizes that are asked for."""
     found: dict[str, tuple[StrategyType, Result]] = {}
@@ -159,24 +169,45 @@ def _replay_each(
     if not found:
         raise InputError(f"None of the {len(tables)} data sets could be replayed. {next(iter(failed.values()))}")
     if as_json:
-        results = {name: result_as_json(*each) for name, each in found.items()}
+        results = {name: _as_json(*each, tables[name], regret_delta) for name, each in found.items()}
         typer.echo(json.dumps({"replayed": results, "not_replayed": failed}))
         return
     out = console()
-    columns = ("curves", "learners", "rows", "seconds", "everything", "selected", "score", "loss")
-    rows = [(name, len(tables[name].learners), *_line(result, tables[name])) for name, (_, result) in found.items()]
+    columns = (
+        "curves",
+        "learners",
+        "rows",
+        "seconds",
+        "everything",
+        "selected",
+        "score",
+        "loss",
+        "regret",
+    )
+    rows = [
+        (name, len(tables[name].learners), *_line(result, tables[name], regret_delta))
+        for name, (_, result) in found.items()
+    ]
     print_table(out, columns, rows)
+    print_lines(out, [meaning(regret_delta)])
     print_lines(out, [f"Not replayed: {name}: {reason}" for name, reason in failed.items()])
 
 
-def _line(result: Result, table: Table) -> tuple[Cell, ...]:
+def _as_json(strategy: StrategyType, result: Result, table: Table, regret_delta: float) -> dict[str, Any]:
+    wasted = regret(result, table.at(result.full_size), regret_delta)
+    return {**result_as_json(strategy, result), "regret": plain_regret(wasted)}
+
+
+def _line(result: Result, table: Table, regret_delta: float) -> tuple[Cell, ...]:
     """Return what a replay came to, and what training everything takes and brings, where that was recorded."""
     everything = [outcome for outcome in table.at(result.full_size).values() if outcome]
     complete = len(everything) == len(table.learners)
     seconds = f"{sum(outcome.seconds for outcome in everything):,.1f}" if complete else None
     best = max((outcome.valid_score for outcome in everything if isinstance(outcome, Measurement)), default=None)
     loss = best - (result.valid_score or 0.0) if complete and best is not None else None
-    return result.rows, f"{result.seconds:,.1f}", seconds, result.selected, result.valid_score, loss
+    wasted = regret(result, table.at(result.full_size), regret_delta)
+    share = None if wasted is None else f"{100 * wasted.share:.0f} %"
+    return result.rows, f"{result.seconds:,.1f}", seconds, result.selected, result.valid_score, loss, share
 
 
 @app.command()

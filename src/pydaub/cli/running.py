@@ -10,10 +10,23 @@ import typer
 
 from pydaub.algorithm.strategies import STRATEGIES
 from pydaub.cli.app import app
-from pydaub.cli.options import Asked, Dashboard, Folder, Options, Quiet, WekaJar, grouped, one_source, output, sources
+from pydaub.cli.options import (
+    Asked,
+    Dashboard,
+    Folder,
+    Options,
+    Quiet,
+    RegretDelta,
+    WekaJar,
+    grouped,
+    one_source,
+    output,
+    sources,
+)
 from pydaub.cli.units import names
 from pydaub.errors import InputError
 from pydaub.runs import RUNS
+from pydaub.runs.regret import DELTA
 
 DEMO_ROWS: Final = 24_000  # about a minute on two cores
 # Options of `pydaub run` that do not matter for a comparison.
@@ -93,6 +106,7 @@ def compare(
     ] = ",".join(STRATEGIES),
     asked: Asked,
     options: Options,
+    regret_delta: RegretDelta = DELTA,
     out: Annotated[Path | None, output("A folder that makes it possible to continue after a kill.")] = None,
 ) -> None:
     """Compare strategies: what each selects, what that costs, and what is lost against training everything.
@@ -107,4 +121,4 @@ def compare(
         raise InputError(f"`--strategies` must be some of {', '.join(STRATEGIES)}, got {got}.")
     # Reuse would make what is trained for one strategy depend on another.
     request = replace(asked.request(one_source(data)), reuse=False, score_rows="all", metrics="none")
-    compared(request, chosen, out, options)
+    compared(request, chosen, out, options, regret_delta)

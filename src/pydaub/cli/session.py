@@ -13,7 +13,7 @@ import typer
 
 from pydaub.algorithm.strategies import strategies_with
 from pydaub.cli.app import complain, for_the_result, leave_on_termination
-from pydaub.cli.output import as_json, run_as_json
+from pydaub.cli.output import as_json, plain_regret, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
@@ -21,6 +21,7 @@ from pydaub.learners import PAPER, portfolio
 from pydaub.learners.weka.jar import jar, use_jar, use_named_jar
 from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_after, check_scoring, default_scoring, plan
+from pydaub.runs.regret import DELTA, check_delta, regrets
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
@@ -113,8 +114,11 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
         print_lines(out, _where_it_is(folder, selection))
 
 
-def compared(request: Request, names: Sequence[str], out: Path | None, options: Options) -> None:
+def compared(
+    request: Request, names: Sequence[str], out: Path | None, options: Options, regret_delta: float = DELTA
+) -> None:
     """Run several strategies, each on what the others have measured too, and print them side by side."""
+    check_delta(regret_delta)
     use_named_jar(request.weka_jar)
     _begin(request, options)
     for parameter in request.parameters:
@@ -152,9 +156,10 @@ def compared(request: Request, names: Sequence[str], out: Path | None, options: 
             known.update({step.allocation: step.outcome for step in results[name].steps})
             known.update(results[name].speculated)
     if options.as_json:
-        typer.echo(json.dumps(told))
+        wasted = regrets(results, regret_delta)
+        typer.echo(json.dumps({name: {**each, "regret": plain_regret(wasted[name])} for name, each in told.items()}))
     else:
-        print_comparison(console(), results, wall=False)
+        print_comparison(console(), results, wall=False, regret_delta=regret_delta)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pydaub.events import Steered
 from pydaub.records import Failure, Measurement, Postponed, score_text
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.advice import advise
+from pydaub.runs.regret import DELTA, regret
 
 if TYPE_CHECKING:
     from pydaub.engines import Table
@@ -89,17 +90,19 @@ def spent(seconds: float) -> str:
     return "less than 0.1 s" if seconds < BRIEF else duration(seconds)
 
 
-def summary(account: Account, place: str | None = None, table: Table | None = None) -> list[str]:
+def summary(
+    account: Account, place: str | None = None, table: Table | None = None, regret_delta: float = DELTA
+) -> list[str]:
     """Return what came of a run and what it cost.
 
     `place` says where it ran. Training everything is projected from all times that were measured; of recorded curves,
-    the `table` has the outcomes of that.
+    the `table` has the outcomes of that, and the regret at `regret_delta` is known.
     """
     result = account.result
     spent = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
     earlier = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
     took = f"{result.wall_seconds:,.1f} s{f' on {place}' if place else ''}"
-    everything = _projected(account, result) if table is None else _recorded(result, table)
+    everything = _projected(account, result) if table is None else _recorded(result, table, regret_delta)
     return [
         _selected(account, result),
         *ensemble(account),
@@ -191,7 +194,7 @@ def _division(account: Account, result: Result) -> list[str]:
     return [" ".join(found.sentences[1:])] if found.prospect and found.needed * MANY <= found.valid_rows else []
 
 
-def _recorded(result: Result, table: Table) -> list[str]:
+def _recorded(result: Result, table: Table, regret_delta: float) -> list[str]:
     everything = table.at(result.full_size)
     known = {name: outcome for name, outcome in everything.items() if outcome is not None}
     trained = sum(step.allocation.size == result.full_size for step in result.steps)
@@ -205,9 +208,11 @@ def _recorded(result: Result, table: Table) -> list[str]:
     best = max(scores, key=scores.__getitem__)
     loss = scores[best] - (result.valid_score or 0.0)
     verdict = f"The best on all rows is {best} with {score_text(scores[best])}: a loss of {score_text(loss)}."
+    wasted = regret(result, everything, regret_delta)
     return [
         f"{_everything(len(known), result, f'{seconds:,.1f}', seconds)}.",
         verdict if loss > 0 else "No learner scores higher on all rows: no loss.",
+        *([wasted.sentence] if wasted else []),
     ]
 
 

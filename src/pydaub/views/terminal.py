@@ -14,6 +14,7 @@ from rich.text import Text
 
 from pydaub.events import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
+from pydaub.runs.regret import DELTA, meaning, regrets
 from pydaub.views.activity import activity
 from pydaub.views.standings import lines
 from pydaub.views.summary import duration, event_line, failures, guessed, plain, shortened, shown, summary
@@ -60,16 +61,23 @@ def on_screen(out: Console) -> bool:
     return out.is_terminal and out.file.isatty()
 
 
-def print_run(out: Console, account: Account, *, place: str | None = None, table: Table | None = None) -> None:
+def print_run(
+    out: Console,
+    account: Account,
+    *,
+    place: str | None = None,
+    table: Table | None = None,
+    regret_delta: float = DELTA,
+) -> None:
     """Print the verdict, where each learner stands, what the run came to, and what may be claimed.
 
-    A run on recorded curves is compared with their `table`, and nothing is claimed.
+    A run on recorded curves is compared with their `table`, and nothing is claimed; its regret is at `regret_delta`.
     """
     if table is None:
         print_sentences(out, [verdict(account).line, ""])
     print_standings(out, account)
     result, claim = account.result, None if table else certificate_of(account)
-    said = [*summary(account, place, table), *guessed(result)]
+    said = [*summary(account, place, table, regret_delta), *guessed(result)]
     print_sentences(out, [*said, *(["", " ".join(claim.sentences)] if claim else []), *failures(result)])
 
 
@@ -141,20 +149,34 @@ def _with_scores(
     return (*columns[:place], *columns[place + 1 :]), [row[:place] + row[place + 1 :] for row in rows]
 
 
-def print_comparison(out: Console, results: Mapping[str, Result], *, wall: bool = True) -> None:
+def print_comparison(
+    out: Console, results: Mapping[str, Result], *, wall: bool = True, regret_delta: float = DELTA
+) -> None:
     """Print the columns of the paper's Table 1 for each strategy, and what each selected.
 
-    There is a loss, against training everything, where that was done. The wall time is left out where strategies shared
+    There are a loss, against training everything, and the share of the time that is regret at `regret_delta`, where
+    everything was trained; on a narrow terminal, there is no regret. The wall time is left out where strategies shared
     measurements.
     """
     best = results["full"].valid_score if "full" in results else None
+    wasted = {} if best is None or out.width < NARROW else regrets(results, regret_delta)
     rows = []
     for name, result in results.items():
         times = [f"{result.seconds:,.1f}", *([f"{result.wall_seconds:,.1f}"] if wall else [])]
-        losses = [] if best is None else [None if result.valid_score is None else best - result.valid_score]
+        losses: list[Cell] = []
+        if best is not None:
+            losses.append(None if result.valid_score is None else best - result.valid_score)
+        if wasted:
+            found = wasted[name]
+            losses.append(None if found is None else f"{100 * found.share:.0f} %")
         rows.append((name, len(result.steps), result.rows, *times, result.selected, result.valid_score, *losses))
-    times, last = ["seconds", *(["wall"] if wall else [])], [] if best is None else ["loss"]
+    times, last = (
+        ["seconds", *(["wall"] if wall else [])],
+        [*([] if best is None else ["loss"]), *(["regret"] if wasted else [])],
+    )
     print_table(out, ("strategy", "allocations", "rows", *times, "selected", "score", *last), rows)
+    if wasted:
+        print_sentences(out, [meaning(regret_delta)])
 
 
 def _grid(columns: Sequence[str], rows: Iterable[Iterable[Cell]]) -> Grid:
