@@ -8,7 +8,8 @@ budget that runs out leaves out the most expensive part, and the script reports 
 gets no larger size: the table records the same failure, with the same time, at all larger sizes.
 
 The result is a table that `pydaub replay` reads, so strategies can be compared on it without training. Times and the
-time limit are in CPU seconds, so other work on the machine hardly changes them. Each table has a .json file with the
+time limit are in CPU seconds, so other work on the machine hardly changes them; those of fitting and of scoring alone
+(`traintime`, `scoretime`) are wall-clock seconds. Each table has a .json file with the
 data, settings, machine and versions, and the learners that are missing at each size.
 
 After a kill, or when the budget ran out, the same command continues: from the journal in the table's .run folder, and
@@ -45,7 +46,7 @@ from pydaub import PAPER_SIZES, Account, Allocation, Failure, Journal, Measureme
 from pydaub.algorithm.strategies.rounds import Rounds
 from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
-from pydaub.engines.recorded import COLUMNS, FAILURE_COLUMN, Table
+from pydaub.engines.recorded import COLUMNS, FAILURE_COLUMN, SCORE_TIME, TRAIN_TIME, Table
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured, PydaubError
 from pydaub.evaluation.evaluate import Task
 from pydaub.events import Evaluated, Event
@@ -243,16 +244,17 @@ def write_table(
     """Write the outcomes, and copy failures to all larger sizes."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*COLUMNS, FAILURE_COLUMN])
+        writer.writerow([*COLUMNS, FAILURE_COLUMN, TRAIN_TIME, SCORE_TIME])
         for learner in learners:
             failed: Failure | None = None
             for size in sizes:
                 outcome = outcomes.get(Allocation(learner, size)) or failed
                 if isinstance(outcome, Measurement):
                     scores = (f"{outcome.train_score:.5f}", f"{outcome.valid_score:.5f}")
-                    writer.writerow([learner, size, *scores, f"{outcome.seconds:.3f}", ""])
+                    parts = ["" if part is None else f"{part:.3f}" for part in (outcome.fitting, outcome.scoring)]
+                    writer.writerow([learner, size, *scores, f"{outcome.seconds:.3f}", "", *parts])
                 elif isinstance(outcome, Failure):
-                    writer.writerow([learner, size, "", "", f"{outcome.seconds:.3f}", _text(outcome)])
+                    writer.writerow([learner, size, "", "", f"{outcome.seconds:.3f}", _text(outcome), "", ""])
                     failed = failed or Failure(outcome.kind, f"{NOT_TRIED} failed with {size} rows", outcome.seconds)
 
 

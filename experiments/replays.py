@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MEASURED: Final = Path(__file__).parent / "measured"  # the tables behind docs/results.md
 BEGUN: Final = "begun"  # a folder in it, for tables that are not complete yet
 BOOTSTRAP: Final = 3  # sizes that DAUB gives to every learner
+ORDERS: Final = 100  # of the learners, to see what ties do
 PORTFOLIOS: Final = {"weka": "the paper's 41 of WEKA", "sklearn": "scikit-learn"}
 
 
@@ -105,9 +107,24 @@ class Curves:
         return Curve(learner, tuple(size for size, _ in measured), tuple(outcome for _, outcome in measured))
 
     def replayed(self, method: str) -> Replay:
-        """Replay a strategy on these curves."""
-        strategy = METHODS[method](self.table.learners, Schedule(self.sizes))
-        return Replay(self, method, run(strategy, TableEngine(self.table)))
+        """Replay a strategy on these curves, once."""
+        if method not in self._replays:
+            strategy = METHODS[method](self.table.learners, Schedule(self.sizes))
+            self._replays[method] = Replay(self, method, run(strategy, TableEngine(self.table)))
+        return self._replays[method]
+
+    @cached_property
+    def _replays(self) -> dict[str, Replay]:
+        return {}
+
+    @cached_property
+    def reordered(self) -> list[Replay]:
+        """Replays of DAUB with the learners in random orders, by which ties are broken."""
+        order, found = random.Random(0), []  # noqa: S311  # no secret
+        for _ in range(ORDERS):
+            learners = order.sample(self.table.learners, len(self.table.learners))
+            found.append(Replay(self, "daub", run(Daub(learners, Schedule(self.sizes)), TableEngine(self.table))))
+        return found
 
 
 METHODS: Final[dict[str, Callable[[Iterable[str], Schedule], Strategy]]] = {

@@ -23,7 +23,7 @@ import figure1
 import figure2
 import sweep
 from accuracy import accuracy
-from assumptions import assumptions
+from assumptions import assumptions, costs
 from bounds import bounds, training_cap
 from command import TABLE_1, drawings, parser
 from counts import counts
@@ -32,6 +32,7 @@ from datasets import DATA_SETS
 from effects import effects
 from machines import FOLDER, machines
 from plan import large, still_missing
+from regrets import regrets
 from replays import BEGUN, MEASURED, Curves, all_curves, curves_in, grouped, largest, markdown, named, percent
 from table1 import table_1
 from table2 import PAPER, table_2
@@ -64,6 +65,7 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "protocols": _recorded(measured / "protocols.json"),
         "table_1": table_1(tables),
         "table_2": table_2(tables),
+        "seed": " and ".join(map(str, sorted({one.about["seed"] for one in largest(tables)}))),
         "counts": counts(),
         "swept": sweep.table(tables),
         "draws": f"{enough.DRAWS:,}",
@@ -74,6 +76,8 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "pictures": "\n\n".join(picture(one) for one in largest(tables) if one.about["data"] in TABLE_1),
         "accuracy": accuracy(tables),
         "assumptions": assumptions(tables),
+        "costs": costs(tables),
+        "regrets": regrets(tables),
         "fewer": _fewer(tables),
         "left_out": "; ".join([*left_out(tables), *map(progress, curves_in(measured / BEGUN))]),
         "weka": _weka(tables),
@@ -199,7 +203,8 @@ def picture(one: Curves) -> str:
     longest = [name for name, size in ahead.items() if size == latest]
     early = f"; with up to {latest:,} rows: {_some(longest)}" if ahead else ""
     return (
-        f"**{one.about['title']}, `{portfolio}`.** Best at N: {best} ({one.scores[best]:.4f}). With fewer rows,"
+        f"**{one.about['title']}, `{portfolio}`, seed {one.about['seed']}.**"
+        f" Best at N: {best} ({one.scores[best]:.4f}). With fewer rows,"
         f" {len(ahead)} others score higher than it{early} (in the paper, for HIGGS: several, LADTree until 5,000)."
         " Figure 1 has those in colour that have the highest score of all at some size. DAUB selects"
         f" {replay.result.selected} ({replay.result.valid_score:.4f}). No sample of more than {FEW:,} rows for {few} of"

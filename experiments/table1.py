@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from command import shown
 from replays import PORTFOLIOS, largest, markdown, thousands
+from ties import Ties, matter, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,12 +43,15 @@ def table_1(tables: Iterable[Curves]) -> str:
             cells = (cell for each in mine for cell in (each[label] if each else ["not measured"] * 3))
             rows.append([f"**{label}, ours**", *cells])
         notes = "; ".join(
-            f"{one.about['title']}: {len(one.table.learners)} learners, N = {one.full_size:,},"
+            f"{one.about['title']}: seed {one.about['seed']} alone, {len(one.table.learners)} learners,"
+            f" N = {one.full_size:,},"
             f" {len(one.failed) or 'none'} without a score at N"
             for one in ours.values()
         )
+        tied = matter(ours.values())
         parts.append(
             f"Portfolio `{portfolio}` ({PORTFOLIOS.get(portfolio, 'own')}). {notes}.\n\n{markdown(header, rows)}"
+            + (f"\n\n{said(tied)}" if tied else "")
         )
     return "\n\n".join(parts) or "Neither HIGGS nor PARITY was measured."
 
@@ -61,8 +65,20 @@ def _paper(iterations: Sequence[int], allocated: Sequence[str], seconds: Sequenc
 def _ours(one: Curves) -> dict[str, list[str]]:
     runs = [one.replayed(method) for method in ("full", "daub without f^T", "daub")]
     allocated, seconds = [run.rows_after_bootstrap for run in runs], [run.result.seconds for run in runs]
-    found = (_counts([run.iterations for run in runs]), [thousands(rows) for rows in allocated], _times(allocated),
-             [thousands(run.result.rows) for run in runs], _counts(map(round, seconds)), _times(seconds))  # fmt: skip
+    found = [_counts([run.iterations for run in runs]), [thousands(rows) for rows in allocated], _times(allocated),
+             [thousands(run.result.rows) for run in runs], _counts(map(round, seconds)), _times(seconds)]  # fmt: skip
+    full, ties = runs[0], Ties(one)
+    if ties.matter:
+        ranges = (
+            ties.range(lambda run: run.iterations, "{:,}".format),
+            ties.range(lambda run: run.rows_after_bootstrap, thousands),
+            ties.range(lambda run: full.rows_after_bootstrap / run.rows_after_bootstrap, "{:.1f}x".format),
+            ties.range(lambda run: run.result.rows, thousands),
+            ties.range(lambda run: run.result.seconds, "{:,.0f}".format),
+            ties.range(lambda run: run.speed_up, "{:.1f}x".format),
+        )
+        for cells, cell in zip(found, ranges, strict=True):
+            cells[-1] = cell
     return dict(zip(LABELS, found, strict=True))
 
 

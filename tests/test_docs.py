@@ -20,9 +20,9 @@ from typer.main import get_command
 
 import pydaub
 from cli.commands import call, numbers, written
-from pydaub import Frugal, Schedule, learners
+from pydaub import PAPER_SIZES, Daub, Frugal, Schedule, SlopeBound, learners
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
-from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES
+from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES, make_strategy
 from pydaub.cli import everything
 from pydaub.data import prepare
 from pydaub.data.schema import Column, Schema
@@ -32,7 +32,7 @@ from pydaub.learners import portfolio, recipes
 from pydaub.learners.weka.table import WEKA
 from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS
 from pydaub.runs.folder import Request
-from pydaub.runs.plan import plan
+from pydaub.runs.plan import Sizes, plan
 from weka_here import needs_weka
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +110,17 @@ def test_every_file_is_on_the_map() -> None:
     for path in (ROOT / "src/pydaub").rglob("*.py"):
         if path.name != "__init__.py":
             assert path.name in architecture, path
+
+
+def test_the_quick_start_says_what_the_default_is_and_how_to_run_the_papers_algorithm() -> None:
+    """With the parameters of Algorithm 1: its bound, capped by f^T, and the sizes of the paper's experiments."""
+    quick_start = (ROOT / "README.md").read_text().split("## ")[1]
+    assert f"`{DEFAULT}`" in quick_start
+    assert "`--strategy daub --sizes paper`" in quick_start
+    schedule, _ = Sizes(sizes="paper").schedule(PAPER_SIZES[-1])
+    strategy = make_strategy("daub", ["a", "b"], schedule)
+    assert schedule.sizes == PAPER_SIZES
+    assert strategy.settings == Daub(["a", "b"], Schedule(PAPER_SIZES), SlopeBound(points=3, train_cap=True)).settings
 
 
 def test_the_readme_is_short() -> None:

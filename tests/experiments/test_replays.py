@@ -187,7 +187,9 @@ def test_the_papers_figures_agree_with_its_text() -> None:
     assert accuracy.PAPER.startswith("0.4 % at 16x")
 
 
-@pytest.mark.parametrize("name", ["table1", "table2", "accuracy", "assumptions", "figure1", "figure2", "results"])
+@pytest.mark.parametrize(
+    "name", ["table1", "table2", "accuracy", "assumptions", "regrets", "ties", "figure1", "figure2", "results"]
+)
 def test_each_script_refuses_a_folder_without_tables(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
