@@ -116,7 +116,7 @@ def test_ties_give_a_range() -> None:
         assert "Bounds can tie" in table
 
 
-def test_table_2_has_a_line_of_five_seeds() -> None:
+def test_both_tables_have_lines_of_five_seeds() -> None:
     rng = random.Random(0)
     curves = [{"a": RISING, "b": [rng.random() for _ in SIZES]} for _ in range(5)]
     tables = [made(each, {"a": LINEAR, "b": LINEAR}, seed) for seed, each in enumerate(curves)]
@@ -125,6 +125,10 @@ def test_table_2_has_a_line_of_five_seeds() -> None:
     assert [line.split(" | ")[1] for line in lines] == ["ours, seed 0", "ours, 5 seeds"]
     assert f"{mean(speed_ups):.1f} ± {stdev(speed_ups):.1f}x" in lines[1]
     assert "5 seeds" not in table2.table_2(tables[:4])
+    last = table1.table_1(tables).splitlines()[-1].split(" | ")
+    assert last[0] == "| **Times as fast as full, ours, 5 seeds**"
+    assert last[3] == f"{mean(speed_ups):.1f}x ± {stdev(speed_ups):.1f}x"
+    assert "5 seeds" not in table1.table_1(tables[:4])
 
 
 def test_means_like_for_like_are_of_the_papers_n_only() -> None:
