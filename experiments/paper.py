@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SMALL_BUDGET: Final = "13m"
 DIVIDED: Final = ("electricity", "susy", "adult", "higgs")  # data sets of `dividing.py` and `enough.py`
 PROTOCOLS: Final = ("electricity",)  # of `protocols.py`
+AGREEMENT: Final = ("higgs", "susy")  # of `agreement.py`
 DIVIDING: Final = "build/dividing"  # their runs
 
 
@@ -101,6 +102,7 @@ def train_for_other_tables(data: Iterable[str], measured: Path = MEASURED) -> No
         "dividing": [*files.values(), "--folder", DIVIDING],
         "enough": usual,
         "protocols": [files[name] for name in PROTOCOLS if name in files],
+        "agreement": [name for name in AGREEMENT if name in data],
     }
     if usual and not (measured / "enough.json").exists() and not all(Path(each).exists() for each in usual):
         (measured / "dividing.json").unlink(missing_ok=True)  # its runs are needed again

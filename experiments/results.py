@@ -62,6 +62,7 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "machines": machines(tables, measured / FOLDER),
         "enough": _recorded(measured / "enough.json", enough.said),
         "dividing": _recorded(measured / "dividing.json", dividing.said),
+        "agreement": _recorded(measured / "agreement.json"),
         "protocols": _recorded(measured / "protocols.json"),
         "table_1": table_1(tables),
         "table_2": table_2(tables),
