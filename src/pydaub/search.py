@@ -118,8 +118,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         With "daub" and "elimination", how scores are extended to all rows: "slope", "line", "isotonic", "concave",
         "spline", "hoeffding" or "bernstein". None stands for "slope".
     train_bound
-        With "daub" and "elimination": whether the training score caps the bound. None stands for True, but for False
-        with "hoeffding" and "bernstein", which allow no cap.
+        With "daub" and "elimination": whether the training score caps the bound. None stands for True. "hoeffding" and
+        "bernstein" are never capped, and refuse True.
     non_increasing_bound
         With "daub" and "elimination": whether a bound may never rise. None stands for False.
     first_size

@@ -155,11 +155,11 @@ def print_comparison(
     """Print the columns of the paper's Table 1 for each strategy, and what each selected.
 
     There are a loss, against training everything, and the share of the time that is regret at `regret_delta`, where
-    everything was trained; on a narrow terminal, there is no regret. The wall time is left out where strategies shared
-    measurements.
+    everything was trained. The wall time is left out where strategies shared measurements. Beside it, and on a narrow
+    terminal, there is no regret: the table would be too wide.
     """
     best = results["full"].valid_score if "full" in results else None
-    wasted = {} if best is None or out.width < NARROW else regrets(results, regret_delta)
+    wasted = {} if best is None or wall or out.width < NARROW else regrets(results, regret_delta)
     rows = []
     for name, result in results.items():
         times = [f"{result.seconds:,.1f}", *([f"{result.wall_seconds:,.1f}"] if wall else [])]
