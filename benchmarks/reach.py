@@ -1,34 +1,28 @@
-"""How fast could a run be? Replay the trainings of real data sets with other settings, and with a cap on bets.
+"""How fast could a run be? Replay the trainings of real data sets with other settings.
 
-    python -m benchmarks.reach FILE.parquet [FILE.parquet ...] --keep build/plain [--lcdb] [--lcdb11 FILE]
+    python -m benchmarks.reach FILE.parquet [FILE.parquet ...] --keep build/plain
 
 Every learner is trained on all rows, as in plain.py, and evaluated at the smaller sizes of a run, on one core. Both are
 kept in the folder `--keep`, so that they are measured only once. Strategies are replayed on what was measured.
 
-The first table has the speed-up over the loop and the loss of `frugal` with several deltas. Its last column is a bound
+The table has the speed-up over the loop and the loss of `frugal` with several deltas. Its last column is a bound
 for strategies that evaluate every learner at the two smallest sizes of a run: the time of these evaluations and of the
 best learner's others.
-
-The second caps bets: once a learner has all rows, no training is begun whose forecast exceeds a share of X
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from benchmarks.lcdb.curves import SEEDS, tasks, tasks_11
-from benchmarks.lcdb.run import GROUPS, Replay, figures, judged
 from benchmarks.plain import Plain, loop
-from pydaub import Frugal, Schedule, Scores, Table, TableEngine, run
+from pydaub import Frugal, Table, TableEngine, run
 from pydaub.algorithm.strategies.frugal import DELTA
 from pydaub.data import Split, load
 from pydaub.engines.processes import ProcessEngine
@@ -46,35 +40,8 @@ from pydaub.records import (
 )
 from pydaub.runs.plan import plan
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from benchmarks.lcdb.curves import Task as LcdbTask
-
 DELTAS: Final = (0.005, 0.01, 0.02, 0.03)
-SHARES: Final = (math.inf, 2.0, 1.0, 0.5, 0.33)
 LOOKS: Final = 2  # sizes that every learner gets before any is left behind
-
-
-class Capped(Frugal):
-    """`frugal` that begins no training whose forecast exceeds a share of the time so far, once one has all rows."""
-
-    share = math.inf
-
-    def _highest(self) -> tuple[str, float] | None:
-        self._rank()
-        most = math.inf if self._best_at_full is None else self.share * self._spent
-        held = [
-            (worth, position)
-            for worth, position in self._waiting
-            if self._outlooks[self.learners[position]].steps[0][1] > most
-        ]
-        for _, position in held:
-            self._waiting.discard(position)
-        found = super()._highest()
-        for worth, position in held:
-            self._waiting.push(worth, position)
-        return found
 
 
 @dataclass(frozen=True)
@@ -136,45 +103,21 @@ def _of_loop(each: Plain) -> Outcome:
     return Measurement(None, each.score, each.seconds, fitting=each.fitting, scoring=each.scoring)
 
 
-def replayed(data: Recorded, delta: float = DELTA.default, share: float = math.inf) -> tuple[float, float]:
+def replayed(data: Recorded, delta: float = DELTA.default) -> tuple[float, float]:
     """Return how many times as fast as the loop `frugal` is, and its loss in percent."""
-    strategy = Capped.from_settings({**data.settings, "delta": delta})
-    strategy.share = share
+    strategy = Frugal.from_settings({**data.settings, "delta": delta})
     result, scores = run(strategy, TableEngine(data.table, limits=True)), data.at_full
     return data.everything / result.seconds, 100 * (max(scores.values()) - scores[str(result.selected)])
 
 
-def on_lcdb(task: LcdbTask, share: float) -> Replay:
-    """Replay the default with a cap on a task of LCDB."""
-    strategy = Capped(task.learners, Schedule(task.sizes), scores=Scores(rows=task.valid_rows))
-    strategy.share = share
-    result = run(strategy, TableEngine(task.table, limits=True))
-    return judged(task, "frugal", str(result.selected), result.seconds)
-
-
-def lines_of_lcdb(given: Iterable[LcdbTask]) -> list[str]:
-    """Return the lines of the second table for the curves of LCDB."""
-    found = list(given)
-    lines = []
-    for least in GROUPS:
-        cells = []
-        for share in SHARES:
-            made = figures([on_lcdb(task, share) for task in found if task.full_size >= least])
-            cells.append(f"{made.speed_up:.1f}; {100 * made.valid.mean:.2f} (worst {100 * made.valid.worst:.2f})")
-        lines.append(f"| LCDB, N >= {least:,} | {' | '.join(cells)} |")
-    return lines
-
-
 def main() -> None:
-    """Print both tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path, help="data files")
     parser.add_argument("--target", default="target", help="column to predict (default: target)")
     parser.add_argument("--learners", default="sklearn", help="portfolio or names (default: sklearn)")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one training (default: 60)")
     parser.add_argument("--keep", default="build/plain", help="folder that keeps what was measured")
-    parser.add_argument("--lcdb", action="store_true", help="also the recorded curves of LCDB 1.0 with odd ids")
-    parser.add_argument("--lcdb11", type=Path, help="Parquet file with curves of LCDB 1.1")
     arguments = parser.parse_args()
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(allowed)})  # seconds are those of one core
@@ -188,16 +131,6 @@ def main() -> None:
         best = max(data.at_full, key=lambda name: data.at_full[name])
         cells = [f"{faster:.1f}; {loss:.2f}" for faster, loss in found]
         print(f"| {data.name} | {' | '.join(cells)} | {data.everything / data.least(best):.1f} |")
-    print("\nA training may be forecast to take at most this share of the time so far:\n")
-    print(f"| data | {' | '.join('no cap' if share == math.inf else f'{share:g}' for share in SHARES)} |")
-    print("|---|" + "--:|" * len(SHARES))
-    for data in measured:
-        found = [replayed(data, share=share) for share in SHARES]
-        print(f"| {data.name} | {' | '.join(f'{faster:.1f}; {loss:.2f}' for faster, loss in found)} |")
-    if arguments.lcdb or arguments.lcdb11:
-        older = tasks(Path("build/lcdb"), "odd", SEEDS) if arguments.lcdb else ()
-        newer = tasks_11(arguments.lcdb11, "odd") if arguments.lcdb11 else ()
-        print("\n".join(lines_of_lcdb(chain(older, newer))))
 
 
 if __name__ == "__main__":

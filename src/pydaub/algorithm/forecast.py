@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -30,7 +30,7 @@ MIDDLE: Final = LEVELS.index(0.5)
 BEST: Final = 0.95  # the quantile that is shown as the most that a learner may reach
 # Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
 # for less, steps of the learner's own family for more.
-PRIOR, OTHER_SIZE, OWN_FAMILY = 10.0, 0.25, 4.0
+PRIOR, OTHER_SIZE, OWN_FAMILY = 15.0, 0.25, 4.0
 AGAIN: Final = 1.5  # the distributions are worked out anew when the number of steps has grown by this factor
 FAR: Final = 3.0  # places beyond the first and the last quantile at which a step of this run still counts
 # Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
@@ -46,11 +46,34 @@ LARGEST_ERROR: Final = 1e200  # avoids an overflow
 LEAST_SECONDS: Final = 1e-3  # added to every training time, so that no training is free
 LOOKS: Final = 80  # most iterations for a worth
 PRECISION: Final = 1e-9  # tolerance on the gain, relative to the price of the first step
-# Rates within a factor of exp(1 / RATES), and slopes and noise rounded to 1 / ROUNDED, share trees and bounds.
-RATES, ROUNDED, MARGIN = 4, 20, 1e-3
-NEXT_RATE: Final = math.expm1(1 / RATES)
+# Slopes and noise are rounded to 1 / ROUNDED, and prices to a factor of exp(1 / CELLS), so that learners share trees
+# and bounds.
+ROUNDED, CELLS, MARGIN = 20, 6, 1e-6
 
 _Tree: TypeAlias = "list[_Tree] | tuple[float, ...]"  # what follows each reduction; in the end, the final errors
+
+
+class Price(NamedTuple):
+    """What time costs: the aim is the highest score - delta x log2(time).
+
+    Parameters
+    ----------
+    delta
+        The error that one would accept more to halve the time.
+    spent
+        Seconds so far.
+    """
+
+    delta: float
+    spent: float
+
+    def of(self, seconds: Iterable[float]) -> list[float]:
+        """Return what each of these steps costs, one after the other."""
+        found, before = [], self.spent
+        for each in seconds:
+            found.append(self.delta * math.log1p(each / before) / math.log(2))
+            before += each
+        return found
 
 
 class Scale(NamedTuple):
@@ -261,17 +284,13 @@ class Forecast:
     noise: float
     steps: tuple[tuple[float, float], ...]
     spreads: tuple[tuple[float, ...], ...]
-    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def errors(self) -> tuple[float, ...]:
         """The errors with all rows at `LEVELS` of the reduction: from the worst to the best."""
-        if "errors" not in self._cache:
-            doublings = sum(each for each, _ in self.steps)
-            after = _after(self._place, self._noise, doublings, self.spreads[0])
-            self._cache["errors"] = tuple(min(self.error * factor, LARGEST_ERROR) for factor, _ in after)
-        found: tuple[float, ...] = self._cache["errors"]
-        return found
+        doublings = sum(each for each, _ in self.steps)
+        after = _after(self._place, self._noise, doublings, self.spreads[0])
+        return tuple(min(self.error * factor, LARGEST_ERROR) for factor, _ in after)
 
     def quantile(self, level: float) -> float:
         """Return the score with all rows that is not reached with this probability."""
@@ -305,69 +324,56 @@ class Forecast:
         step = (sum(doublings for doublings, _ in self.steps), self.steps[-1][1])
         return Forecast(self.scale, self.error, self.slope, self.noise, (step,), self.spreads[:1])
 
-    def worth(self, rate: float) -> float:
-        """Return the score up to which training this learner pays on average, at a price of `rate` per second.
+    def worth(self, price: Price) -> float:
+        """Return the score up to which training this learner pays on average.
 
         If another learner already has a higher score, the expected improvement is less than the price of the time.
         At this score the expected gain is zero: the expected fall of the error below that of the score, less the price
         of the training time, if training stops as soon as going on does not pay. With one step left it is Weitzman's
         reservation price (1979). With several it is the price of a box that is opened in stages (Gupta, Jiang, Scully
         and Singla, "The Markovian Price of Information", 2019).
-
-        Parameters
-        ----------
-        rate
-            Price of a second, in units of the error.
         """
-        return self.scale.score(self.room(rate))
+        return self.scale.score(self.room(price))
 
-    def room(self, rate: float) -> float:
+    def room(self, price: Price) -> float:
         """Return the error of the worth.
 
         The gain is a convex, piecewise linear function of the error, so that Newton's method ends after a few steps.
         """
-        tree, low, high = self.tree, 0.0, math.inf
-        prices = [max(rate * seconds / self.error, SMALLEST_ERROR) for _, seconds in self.steps]
+        tree, low, high, prices = self.tree, 0.0, math.inf, self._prices(price)
         room = 1 + prices[0]
         for _ in range(LOOKS):
             gain, slope = gain_of(tree, room, prices)
-            if abs(gain) <= PRECISION * prices[0] or not low < room < high:
+            if abs(gain) <= PRECISION * prices[0]:
                 break
             low, high = (low, room) if gain > 0 else (room, high)
             room = room - gain / slope if slope > 0 else 2 * room
             if not low < room < high:
                 room = 2 * low if high == math.inf else (low + high) / 2
+                if not low < room < high:
+                    break
         return room * self.error
 
-    def pays(self, rate: float, error: float) -> bool:
+    def pays(self, price: Price, error: float) -> bool:
         """Return whether it is worth training while another learner has this error, for a fraction of the cost."""
-        prices = [rate * seconds / self.error for _, seconds in self.steps]
-        return gain_of(self.tree, error / self.error, prices)[0] > 0
+        return gain_of(self.tree, error / self.error, self._prices(price))[0] > 0
 
-    def most(self, rate: float) -> float:
-        """Return an upper bound on the worth that costs little."""
-        return self.scale.score(self._room_of_one_point(rate) if self.slope is None else self.room(rate))
+    def _prices(self, price: Price) -> list[float]:
+        """Return the prices of the steps in units of the error."""
+        return [max(each / self.error, SMALLEST_ERROR) for each in price.of(seconds for _, seconds in self.steps)]
 
-    def _room_of_one_point(self, rate: float) -> float:
-        """Interpolate between rooms that are known for certain rates; the room is concave in the rate.
+    def most(self, price: Price) -> float:
+        """Return an upper bound on the worth that costs little.
 
-        In units of the error, all learners with a single point have the same room at the same ratio of price to error,
-        except for the noise and for the constant part of the time. Both are rounded such that the room gets smaller.
+        In units of the error, all learners with a single point have the same room at the same price of their steps.
+        Prices are rounded down.
         """
-        if "table" not in self._cache:
-            spare = LEAST_SECONDS if min(seconds for _, seconds in self.steps) > 2 * LEAST_SECONDS else 0.0
-            last = self.steps[-1][1] - spare
-            shares = tuple((doublings, round((seconds - spare) / last, 9)) for doublings, seconds in self.steps)
-            self._cache["table"] = last / self.error, shares, self._noise
-        seconds, shares, noise = self._cache["table"]
-        ratio = rate * seconds
-        if not 1 / LARGEST_ERROR < ratio < LARGEST_ERROR:
-            return 0.0
-        place = math.floor(math.log(ratio) * RATES)
-        low = _relative_room(shares, noise, self.spreads, place)
-        high = _relative_room(shares, noise, self.spreads, place + 1)
-        cheap = math.exp(place / RATES)
-        return float(self.error * (low + (high - low) * (ratio / cheap - 1) / NEXT_RATE) * (1 - MARGIN))
+        if self.slope is not None:
+            return self.worth(price)
+        last = self.steps[-1][1]
+        shares = tuple((doublings, round(seconds / last, 6)) for doublings, seconds in self.steps)
+        cells = tuple(math.floor(math.log(each) * CELLS) for each in (price.delta / self.error, last / price.spent))
+        return self.scale.score(self.error * _relative_room(shares, self._noise, self.spreads, *cells) * (1 - MARGIN))
 
     @property
     def tree(self) -> _Tree:
@@ -424,14 +430,15 @@ def _times(tree: _Tree, factor: float) -> _Tree:
 
 @lru_cache(maxsize=1 << 16)
 def _relative_room(
-    shares: tuple[tuple[float, float], ...], noise: float, spreads: tuple[tuple[float, ...], ...], place: int
+    shares: tuple[tuple[float, float], ...], noise: float, spreads: tuple[tuple[float, ...], ...], delta: int, last: int
 ) -> float:
     """Return the room of a learner with a single point, in units of its error.
 
-    `shares` has the doublings of each step and its time as a share of the last, and exp(place / RATES) is the price of
-    the last step in units of the error.
+    `shares` has the doublings of each step and its time as a share of the last; exp(delta / CELLS) is the price of a
+    doubling of the time in units of the error, and exp(last / CELLS) the time of the last step in units of that so far.
     """
-    return Forecast(Scale(1.0), 1.0, None, noise, shares, spreads).room(math.exp(place / RATES))
+    price = Price(math.exp(delta / CELLS), math.exp(-last / CELLS))
+    return Forecast(Scale(1.0), 1.0, None, noise, shares, spreads).room(price)
 
 
 def gain_of(tree: _Tree, room: float, prices: Sequence[float], place: int = 0) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydaub.algorithm.calibrated import MORE_ROWS, OVERTAKES_AFTER_MORE, OVERTAKES_AFTER_ONE
-from pydaub.algorithm.outlook import MOST_REDUCTION, SMALLEST_ERROR, SMALLEST_SHARE
+from pydaub.algorithm.forecast import MOST_REDUCTION, SMALLEST_ERROR, SMALLEST_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from pydaub.algorithm.outlook import ceiling
+from pydaub.algorithm.forecast import Scale
 from pydaub.algorithm.prospects import Rival, Trace
 from pydaub.records import Measurement
 from pydaub.runs.account import GOING_ON, SURE
@@ -142,7 +142,7 @@ def curves_of(result: Result, *, with_guesses: bool = False) -> dict[str, list[S
 def traces_of(found: Mapping[str, Sequence[Step]], scores: Scores) -> dict[str, Trace]:
     """Return the errors of each learner."""
     best = max(score_of(step) for curve in found.values() for step in curve)
-    top = ceiling(scores.top, best, sorted(score_of(curve[0]) for curve in found.values()))
+    top = Scale.of(scores.top, best, sorted(score_of(curve[0]) for curve in found.values())).top
     return {
         name: Trace.of(
             {step.allocation.size: score_of(step) for step in curve},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from pydaub.algorithm.curve import evaluation_ahead
-from pydaub.algorithm.outlook import MOST_REDUCTION, ceiling
+from pydaub.algorithm.forecast import MOST_REDUCTION, Scale
 from pydaub.algorithm.prospects import GROWTH
 from pydaub.errors import PydaubError
 from pydaub.records import Allocation, Measurement
@@ -180,7 +180,7 @@ class Simulation:
         self.best = max((point.valid_score for curve in curves for point in curve.measurements), default=None)
         if self.best is not None:
             firsts = sorted(point.valid_score for point in self._firsts)
-            self._top = ceiling(account.scores.top, self.best, firsts)
+            self._top = Scale.of(account.scores.top, self.best, firsts).top
             steps = [step for curve in curves if (step := self._step(curve)) is not None]
             self._usual = median(steps) if len(steps) >= FEW else USUAL_STEP
 
