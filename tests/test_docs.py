@@ -156,6 +156,16 @@ def test_links_lead_somewhere() -> None:
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_tests_that_the_page_on_security_names_exist() -> None:
+    rows = re.findall(r"^\|(.*)\|$", (ROOT / "docs" / "security.md").read_text(), flags=re.MULTILINE)[2:]
+    for row in rows:
+        *_, trusted, _, held = (cell.strip() for cell in row.split("|"))
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", held)
+        assert named or trusted == "**yes**", row
+        for file, test in named:
+            assert f"def {test}(" in (ROOT / file).read_text(), test
+
+
 def test_the_api_pages_have_every_public_name() -> None:
     pages = "".join(path.read_text() for path in ROOT.glob("docs/api/*.md"))
     shown = set(re.findall(r"^\.\. auto(?:class|data|exception|function):: (\w+)$", pages, flags=re.MULTILINE))

@@ -13,7 +13,9 @@ import pytest
 
 from cli.commands import gated, numbers, refused, started, wait_until, written
 from dashboard.pages import Page, needs_dashboard, watched
+from pydaub import InputError
 from pydaub.runs.folder import RunFolder
+from pydaub.runs.notes import keep_notes
 from pydaub.views.overview import line
 
 httpx = pytest.importorskip("httpx", reason="needs httpx to ask the page")
@@ -130,6 +132,20 @@ def test_notes_are_kept_in_the_folder_of_the_run(page: Page, folder: Path) -> No
         headers={**page.keys, "Content-Type": "application/json"},
     )
     assert (half.status_code, half.json()) == (200, {"notes": "half ?"})
+
+
+def test_notes_that_are_a_link_are_neither_shown_nor_written(page: Page, folder: Path) -> None:
+    private, link = folder.parent / "private.txt", folder / AWKWARD / "notes.txt"
+    private.write_text("private")
+    link.symlink_to(private)
+    try:
+        assert asked(page, f"run/{quote(AWKWARD, safe='')}/about").json()["notes"] == ""
+        assert listed(page)[AWKWARD]["notes"] == ""
+        with pytest.raises(InputError, match="it is a link"):
+            keep_notes(folder / AWKWARD, "mine", "")
+        assert private.read_text() == "private"
+    finally:
+        link.unlink()
 
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:

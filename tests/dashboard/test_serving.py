@@ -122,6 +122,18 @@ def test_a_record_that_others_can_read_or_that_is_a_link_is_not_used(tmp_path: P
     assert not path.is_symlink()
 
 
+def test_a_copy_of_a_record_is_not_used(tmp_path: Path) -> None:
+    """Whoever made the folder may know its token."""
+    record = Record(tmp_path)
+    record.keep("http://127.0.0.1:1234/", 1234)
+    record.close()
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    shutil.copy2(tmp_path / "page.json", copied)
+    assert Record(copied).token != record.token
+    assert Record(tmp_path).token == record.token
+
+
 def test_a_folder_that_cannot_be_written_has_no_record(tmp_path: Path) -> None:
     record = Record(tmp_path / "missing")
     record.keep("http://127.0.0.1:1234/", 1234)

@@ -25,7 +25,8 @@ JUNK = ["fitted/x.pkl", "fitted/a-1-nan.pkl", "fitted/-.pkl", "learners/x.pkl", 
 LOOKING = [("show",), ("show", "--json"), ("report",), ("plot", "--formats", "svg"), ("predict",), ("steer", "pause")]
 plain = scalars.filter(lambda value: not isinstance(value, bytes | complex | tuple | type))
 absurd = nested(plain, 3)
-WAYS = ["values"] * 3 + ["bytes", "gone", "pipe", "folder", "loop", "junk"]
+WAYS = ["values"] * 3 + ["bytes", "gone", "pipe", "folder", "loop", "link", "junk"]
+MADE = ["report.html", "notes.txt", "processes.txt", "page.json", "plots", "steering", "curves.csv", "encoded"]
 
 
 def replaced(draw: Any, value: Any) -> Any:
@@ -77,6 +78,13 @@ def disturbed(draw: Any, folder: Path) -> None:
         case "loop":
             path.unlink()
             path.symlink_to(path)
+        case "link":  # to what is not of the run
+            away = folder.parent / "private"
+            away.mkdir(exist_ok=True)
+            (away / "file").write_text(draw(st.sampled_from(["", "private", "{}"])))
+            path = draw(st.sampled_from([path, *(folder / name for name in MADE)]))
+            path.unlink(missing_ok=True)
+            path.symlink_to(away / draw(st.sampled_from(["", "file", "new"])))
         case "junk":
             junk = folder / draw(st.sampled_from(JUNK))
             junk.parent.mkdir(exist_ok=True)
@@ -93,13 +101,14 @@ def test_a_folder_is_shown_or_refused(data: st.DataObject, finished: Finished) -
         folder = Path(shutil.copytree(finished.folder, Path(place) / "run"))
         for _ in range(data.draw(st.integers(1, 2))):
             disturbed(data.draw, folder)
-        before = content(folder)
+        before, away = content(folder), content(folder.parent / "private")
         command, *more = data.draw(st.sampled_from(LOOKING))
         done = call(command, folder, *([finished.data] if command == "predict" else []), *more)
         holds(done)
         after = content(folder)
         made = {name for name in after if name not in before}
         assert {name: after[name] for name in before} == before, "it is left as it was"
+        assert content(folder.parent / "private") == away, "no link leads out of it"
         assert not made or done.code == 0, made
         assert all(name.startswith(("report.html", "plots")) for name in made), made
 
@@ -114,9 +123,10 @@ def test_a_folder_is_continued_or_refused(data: st.DataObject, finished: Finishe
         if data.draw(st.booleans()):  # as a kill leaves it
             journal.write_bytes(journal.read_bytes()[: data.draw(st.integers(0, journal.stat().st_size))])
         disturbed(data.draw, folder)
-        before = journal.read_bytes() if journal.is_file() else b""
+        before, away = journal.read_bytes() if journal.is_file() else b"", content(folder.parent / "private")
         done = call("resume", folder, "--jobs", 1, "--quiet", "--time-limit", "20s")
         holds(done)
+        assert content(folder.parent / "private") == away, "no link leads out of it"
         if journal.is_file():
             whole = (
                 before if done.code == 2 else before[: before.rfind(b"\n") + 1]

@@ -221,6 +221,18 @@ def test_a_folder_that_is_none_is_refused(make: Any, tmp_path: Path) -> None:
         select(plan_of([("bayes", GaussianNB())]), Where(folder=tmp_path / "it"))
 
 
+@pytest.mark.parametrize("name", ["processes.txt", "journal.jsonl", "steering", "fitted", "learned/x.pkl"])
+def test_a_folder_with_links_in_it_is_refused(name: str, tmp_path: Path) -> None:
+    private, folder = tmp_path / "private", tmp_path / "run"
+    private.mkdir()
+    (private / "file").write_text("private")
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).symlink_to(private if name in {"steering", "fitted"} else private / "file")
+    with pytest.raises(InputError, match=rf"{name} must be a file or a folder, got a link"):
+        select(plan_of([("bayes", GaussianNB())]), Where(folder=folder))
+    assert [(path.name, path.read_text()) for path in private.iterdir()] == [("file", "private")]
+
+
 def test_nothing_is_left_behind_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     select(plan_of([("bayes", GaussianNB())]), Where(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from importlib.resources import files
 from itertools import chain
@@ -12,6 +13,7 @@ import typer
 
 from pydaub.records import PORTFOLIOS
 from pydaub.runs import ABOUT, JOURNAL, RUNS
+from pydaub.within import Folder
 
 
 def learners(incomplete: str) -> list[str]:
@@ -43,6 +45,9 @@ def _folders(place: Path) -> list[Path]:
 
 def learners_of_run(ctx: typer.Context, incomplete: str) -> list[str]:
     """Offer the learners of the run that was named before."""
-    with suppress(OSError, ValueError, KeyError, TypeError), (Path(ctx.params["folder"]) / JOURNAL).open() as file:
+    with (
+        suppress(OSError, ValueError, KeyError, TypeError),
+        os.fdopen(Folder(ctx.params["folder"]).open(JOURNAL)) as file,
+    ):
         return [name for name in json.loads(file.readline())["settings"]["learners"] if name.startswith(incomplete)]
     return []

@@ -62,4 +62,6 @@ def _curves(folder: RunFolder, out: Path | None) -> None:
     try:
         typer.echo(write_curves_of(folder, out))
     except OSError as error:
-        raise InputError(f"Cannot write the curves: {error.strerror}. Choose another `--out`.") from None
+        raise InputError(
+            f"Cannot write the curves: {error.filename}: {error.strerror}. Choose another `--out`."
+        ) from None

@@ -78,12 +78,16 @@ def plot(
     """Draw a run: the paper's Figures 1 to 3."""
     from pydaub.runs.folder import RunFolder
     from pydaub.views.plots import draw_run
+    from pydaub.within import Folder as Inside
 
     account = RunFolder(folder).account()
     try:
-        paths = draw_run(account, out or folder / "plots", units.names(formats.lower()))
+        place = Inside(folder, "plots") if out is None else Inside(out)
+        paths = draw_run(account, place, units.names(formats.lower()))
     except OSError as error:
-        raise InputError(f"Cannot write the figures: {error.strerror}. Choose another `--out`.") from None
+        raise InputError(
+            f"Cannot write the figures: {error.filename}: {error.strerror}. Choose another `--out`."
+        ) from None
     for path in paths:
         typer.echo(path)
 
@@ -104,9 +108,11 @@ def report(
     asked = {name: value for name, value in vars(opened.request).items() if value not in (None, (), {}, "")}
     made = Report(opened.account(), folder.resolve().name, {"Request": asked}, notes(folder).strip())
     try:
-        path = made.save(out or folder / "report.html")
+        path = made.save(out or folder / "report.html", named=out is not None)
     except OSError as error:
-        raise InputError(f"Cannot write the report: {error.strerror}. Choose another `--out`.") from None
+        raise InputError(
+            f"Cannot write the report: {error.filename}: {error.strerror}. Choose another `--out`."
+        ) from None
     typer.echo(path)
 
 

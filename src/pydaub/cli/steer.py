@@ -17,6 +17,7 @@ from pydaub.runs.account import Account
 from pydaub.runs.journal import is_held, read
 from pydaub.runs.steering import STEERING, Mailbox
 from pydaub.views.terminal import console, print_lines
+from pydaub.within import Folder
 
 Command = StrEnum("Command", [(name, name) for name in COMMANDS])  # type: ignore[misc]  # mypy wants a literal list
 
@@ -50,7 +51,7 @@ def steer(
     Commands are journalled, so a run that is killed and resumed keeps them; only a pause ends with the process.
     """
     journal = folder / JOURNAL
-    if not journal.is_file():
+    if not Folder(folder).has(JOURNAL):
         raise InputError(
             f"{folder} must be the folder of a run, got {'one without a journal' if folder.is_dir() else 'no folder'}."
         )

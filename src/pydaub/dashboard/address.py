@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.runs.journal import is_held
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,8 @@ class Record:
     """Token and port of a folder's page, in a file that only its owner can read, locked while the page is served.
 
     A page that is started again has the same address, so that open tabs find it. A record that others can read, or
-    that somebody else wrote, is replaced. A folder that cannot be written has none.
+    that somebody else wrote, is replaced. So is a copy: somebody else may know its token. A folder that cannot be
+    written has none.
 
     Attributes
     ----------
@@ -90,7 +92,8 @@ class Record:
         """Write where the page is served."""
         if self._file is None:
             return
-        content = json.dumps({"token": self.token, "port": port, "address": address}).encode()
+        fields = {"token": self.token, "port": port, "address": address, "file": _identity(self._file)}
+        content = json.dumps(fields).encode()
         with suppress(OSError):  # a full disk must not stop the page
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, content, 0)
@@ -106,23 +109,30 @@ def _content(file: int) -> dict[str, Any] | None:
     try:
         kept = json.loads(os.pread(file, 4096, 0))
         token, port, address = kept["token"], kept["port"], kept["address"]
-        if TOKEN.fullmatch(token) and 0 < port <= HIGHEST_PORT and address.startswith("http://"):
+        original = kept["file"] == _identity(file)
+        if original and TOKEN.fullmatch(token) and 0 < port <= HIGHEST_PORT and address.startswith("http://"):
             return {"token": token, "port": port, "address": address}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     return None
 
 
+def _identity(file: int) -> str:
+    """Return what distinguishes an open file from its copies."""
+    found = os.fstat(file)
+    return f"{found.st_dev}:{found.st_ino}"
+
+
 def served(folder: Path) -> str | None:
     """Return the address of the folder's page if it is being served and this user may know it."""
-    path = folder / RECORD
-    try:
-        if not is_held(path) or path.stat().st_uid != os.geteuid():
+    kept = None
+    with suppress(OSError):
+        if not is_held(folder / RECORD):
             return None
-        with path.open("rb") as file:
-            kept = _content(file.fileno())
-    except OSError:
-        return None
+        file = Folder(folder).open(RECORD)
+        if os.fstat(file).st_uid == os.geteuid():
+            kept = _content(file)
+        os.close(file)
     return kept["address"] if kept else None
 
 

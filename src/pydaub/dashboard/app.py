@@ -31,6 +31,7 @@ from pydaub.runs.notes import LONGEST, keep_notes, notes
 from pydaub.runs.steering import STEERING, Mailbox
 from pydaub.views.overview import commands
 from pydaub.views.story import waiting
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -262,7 +263,7 @@ class Dashboard:
 
         account = self._account()
         state = "damaged" if self.following.trouble else account.state if account else "waiting"
-        model = next((name for name in (SAFE, PICKLE) if (self.folder / name).exists()), None)
+        model = next((name for name in (SAFE, PICKLE) if Folder(self.folder).has(name)), None)
         return {
             "run": self.title,
             "notes": notes(self.folder),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from pydaub.runs.account import GOING_ON, Account
 from pydaub.runs.journal import MAGIC, Lines, check_format, is_held
 from pydaub.views.story import DAMAGED, story, waiting
 from pydaub.views.verdict import KILLED
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,8 +60,8 @@ class Following:
         return bool(content) or before != (self.unreadable, self._held)
 
     def _unread(self) -> bytes:
-        with self.path.open("rb") as file:
-            found = self.path.stat()
+        with os.fdopen(Folder(self.path.parent).open(self.path.name), "rb") as file:
+            found = os.fstat(file.fileno())
             identity = (found.st_dev, found.st_ino)
             if self._read and (identity != self._identity or found.st_size < self._read):
                 self._begin()

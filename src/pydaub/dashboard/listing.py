@@ -19,6 +19,7 @@ from pydaub.runs.folder import RunFolder
 from pydaub.runs.journal import is_held
 from pydaub.runs.notes import NOTES, notes
 from pydaub.views.overview import comparison, ended_line, line
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,7 +41,7 @@ FIRST_LINE: Final = 120  # characters of the notes in the list
 def runs_in(folder: Path) -> list[str]:
     """Return the names of the runs in a folder."""
     try:
-        return sorted(entry.name for entry in folder.iterdir() if (entry / ABOUT).is_file())
+        return sorted(entry.name for entry in folder.iterdir() if Folder(entry).has(ABOUT))
     except OSError:
         return []
 
@@ -166,15 +167,10 @@ class Listing:
         folder = self.folder / name
         stats: list[Any] = []
         for file in (JOURNAL, NOTES):
-            try:
-                about = (folder / file).stat()
-                stats.append((about.st_mtime_ns, about.st_size, about.st_ino))
-            except OSError:
-                stats.append(None)
-        try:
-            started = (folder / ABOUT).stat().st_mtime
-        except OSError:
-            started = 0.0
+            about = Folder(folder).status(file)
+            stats.append(about and (about.st_mtime_ns, about.st_size, about.st_ino))
+        described = Folder(folder).status(ABOUT)
+        started = described.st_mtime if described else 0.0
         return started, is_held(folder / JOURNAL), *stats
 
     def _line(self, name: str, state: tuple[Any, ...]) -> dict[str, Any]:

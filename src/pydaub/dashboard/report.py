@@ -56,10 +56,10 @@ class Report:
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         return page.replace("<meta charset", f"{meta}\n<meta charset", 1)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the page to a file and return its path."""
+    def save(self, path: str | Path, *, named: bool = True) -> Path:
+        """Write the page to a file and return its path. A link is followed only if a person has `named` the file."""
         path = Path(path)
-        write_output(path, self.html.encode(errors="backslashreplace"))
+        write_output(path, self.html.encode(errors="backslashreplace"), named=named)
         return path
 
     def _repr_html_(self) -> str:

@@ -7,11 +7,13 @@ person who changes a file on purpose.
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.isolation.proc import cores
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,10 +31,11 @@ class Damaged(ValueError):
 
 def checksums(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the size of each file of a folder, and the checksums of its pieces as one hexadecimal text."""
-    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
+    inside = Folder(folder)
+    sizes = {path.name: inside.size(path.name) for path in sorted(folder.iterdir())}
     pieces = [(name, start) for name, size in sizes.items() for start in range(0, size, PIECE)]
     with ThreadPoolExecutor(cores()) as pool:  # reading and computing release Python's lock
-        found = [*pool.map(lambda piece: f"{_crc(folder / piece[0], piece[1]):08x}", pieces)]
+        found = [*pool.map(lambda piece: f"{_crc(inside, *piece):08x}", pieces)]
     sums = dict.fromkeys(sizes, "")
     for (name, _), crc in zip(pieces, found, strict=True):
         sums[name] += crc
@@ -45,7 +48,8 @@ def check(folder: Path, written: Mapping[str, Mapping[str, Any]]) -> str | None:
     Of more than `MOST` bytes, only the beginnings of the files are read, which most learners are trained on. A note
     says so.
     """
-    sizes = {name: (folder / name).stat().st_size for name in written}
+    inside = Folder(folder)
+    sizes = {name: inside.size(name) for name in written}
     for name, size in sizes.items():
         if size != written[name]["bytes"]:
             raise Damaged(f"{name} has {size:,} bytes instead of {written[name]['bytes']:,}")
@@ -53,7 +57,7 @@ def check(folder: Path, written: Mapping[str, Mapping[str, Any]]) -> str | None:
     def differs(piece: tuple[int, str]) -> bool:
         start, name = piece
         place = start // PIECE * 8
-        return f"{_crc(folder / name, start):08x}" != written[name]["crc"][place : place + 8]
+        return f"{_crc(inside, name, start):08x}" != written[name]["crc"][place : place + 8]
 
     pieces = sorted((start, name) for name, size in sizes.items() for start in range(0, size, PIECE))
     chosen = pieces[: max(1, MOST // PIECE)]
@@ -83,7 +87,7 @@ def opened(path: Path) -> dict[str, Any]:
         If the file cannot be read, or does not hold a JSON object.
     """
     try:
-        fields = dict(json.loads(path.read_bytes()))
+        fields = dict(json.loads(Folder(path.parent).read(path.name)))
     except RecursionError:
         raise ValueError(f"{path.name} is nested too deeply") from None
     if (seal := fields.pop(SEAL, None)) is not None and seal != _seal(fields):
@@ -97,10 +101,10 @@ def _seal(fields: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(fields, sort_keys=True).encode()):08x}"
 
 
-def _crc(path: Path, start: int) -> int:
+def _crc(folder: Folder, name: str, start: int) -> int:
     """Return the checksum of the piece of a file that begins here."""
     crc, left, buffer = 0, PIECE, memoryview(bytearray(READ))
-    with path.open("rb", buffering=0) as file:
+    with os.fdopen(folder.open(name), "rb", buffering=0) as file:
         file.seek(start)
         while left and (count := file.readinto(buffer[: min(left, READ)])):
             crc, left = zlib.crc32(buffer[:count], crc), left - count

@@ -21,6 +21,7 @@ from pydaub.data.target import CODED, labels_from_json, labels_to_json
 from pydaub.data.writing import read_sealed, sync, write_sealed
 from pydaub.errors import InputError
 from pydaub.records import whole
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -201,6 +202,7 @@ class Prepared:
         folder = Path(folder)
         try:
             about = opened(folder / ABOUT)
+            Folder(folder).refuse_links()
             note = check(folder, about.get("files", {})) if checked else None  # older folders have no checksums
             if about["format"] != FORMAT:
                 raise InputError(f"{folder} must be of format {FORMAT}, got {about['format']}. Prepare the data again.")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from pydaub.data.checksums import Damaged
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,25 +25,19 @@ def sync(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file atomically; if `durable`, it also survives a power cut."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(content)
-        if durable:
-            sync(partial)
-        partial.replace(path)
-    except OSError:
-        with suppress(OSError):
-            partial.unlink()
-        raise
+    """Write a file atomically, and not through a link; if `durable`, it also survives a power cut."""
+    Folder(path.parent).write(path.name, content, durable=durable)
 
 
-def write_output(path: Path, content: bytes) -> None:
-    """Write a file that a person named, whole or not at all; to a pipe or a device, as far as it goes."""
-    if path.exists() and not path.is_file():
+def write_output(path: Path, content: bytes, *, named: bool = True) -> None:
+    """Write a file whole or not at all; to a pipe or a device, as far as it goes.
+
+    A link is followed only if a person has `named` the file.
+    """
+    if named and path.exists() and not path.is_file():
         path.write_bytes(content)
     else:
-        write_whole(path.resolve(), content)
+        write_whole(path.resolve() if named else path, content)
 
 
 def write_sealed(path: Path, content: bytes) -> None:
@@ -53,7 +47,7 @@ def write_sealed(path: Path, content: bytes) -> None:
 
 def read_sealed(path: Path) -> bytes:
     """Return what `write_sealed` wrote; raise `Damaged` if it is something else."""
-    sealed = path.read_bytes()
+    sealed = Folder(path.parent).read(path.name)
     content, digest = sealed[:-SEAL], sealed[-SEAL:]
     if digest != _digest(content):
         raise Damaged(f"{path.name} is damaged")

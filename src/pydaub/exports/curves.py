@@ -58,6 +58,7 @@ def write_curves(  # noqa: PLR0913  # what is known of the data
     task: str = "",
     columns: int | None = None,
     classes: int | None = None,
+    named: bool = True,
 ) -> Path:
     """Write every measurement and failure of a run to a CSV file, and return its path.
 
@@ -71,6 +72,8 @@ def write_curves(  # noqa: PLR0913  # what is known of the data
         The name of the data; `openml:` and a number for a data set of OpenML.
     task, columns, classes
         Classification or regression, and the numbers of columns and of classes.
+    named
+        Whether a person has named the file, so that a link is followed.
     """
     if not isinstance(dataset, str) or not dataset.strip():
         raise InputError(f"`dataset` must be the name of the data, got {dataset!r}.")
@@ -87,7 +90,7 @@ def write_curves(  # noqa: PLR0913  # what is known of the data
     writer.writeheader()
     for line in _lines(account):
         writer.writerow({**facts, **line})
-    write_output(Path(path), text.getvalue().encode())
+    write_output(Path(path), text.getvalue().encode(), named=named)
     return Path(path)
 
 
@@ -102,6 +105,7 @@ def write_curves_of(folder: RunFolder, path: Path | None = None) -> Path:
         task=schema.task,
         columns=schema.features,
         classes=folder.classes(),
+        named=path is not None,
     )
 
 

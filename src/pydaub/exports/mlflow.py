@@ -38,6 +38,7 @@ from pydaub.runs.notes import notes
 from pydaub.runs.plan import PACKAGES
 from pydaub.runs.predicting import predicted
 from pydaub.views.verdict import verdict
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -370,11 +371,12 @@ def _log_model(account: Account, model: Model) -> None:
     saved = saving.saved_in(model.folder)
     assert saved.path is not None  # noqa: S101  # the callers see to it
     with TemporaryDirectory(prefix="pydaub-") as place:
-        data = Path(place) / "learner"
+        data, inside = Path(place) / "learner", Folder(model.folder)
         data.mkdir()
         for name in (saved.path.name, saving.ABOUT, SCHEMA):
-            if (model.folder / name).exists():
-                shutil.copyfile(model.folder / name, data / name)
+            if inside.has(name):
+                with os.fdopen(inside.open(name), "rb") as file, (data / name).open("wb") as copy:
+                    shutil.copyfileobj(file, copy)
         schema = _schema_in(data)
         example = _example(model.rows, schema)
         mlflow.pyfunc.log_model(
@@ -389,7 +391,7 @@ def _log_model(account: Account, model: Model) -> None:
 
 
 def _schema_in(folder: Path) -> Schema | None:
-    return Schema.from_json(opened(folder / SCHEMA), ()) if (folder / SCHEMA).exists() else None
+    return Schema.from_json(opened(folder / SCHEMA), ()) if Folder(folder).has(SCHEMA) else None
 
 
 def _example(rows: Any, schema: Schema | None) -> Any:  # rows of any kind

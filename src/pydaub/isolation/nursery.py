@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.errors import InputError
 from pydaub.isolation.proc import kill_marked, was_stopped
 from pydaub.isolation.server import STOPS
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 OWN: Final = "PYDAUB_"  # environment variables that begin so are ours
 MARKER: Final = re.compile(f"{OWN}[0-9a-f]{{16}}")
+LONGEST_NOTE: Final = 200  # bytes
 RETRIES: Final = 2  # of a call that somebody else has killed; the last one is the only call at that time
 LOOK_SECONDS: Final = 1.0  # how often it is checked that the server was not stopped
 SERVER_KILLED: Final = "the process that started it was killed"
@@ -170,14 +172,17 @@ class Nursery:
         sure that no other process uses the file. A copy of a note ends nothing: its processes are those of the
         original, and may be at work.
         """
-        with suppress(OSError, ValueError):
-            before, _, file = path.read_text().partition(" ")
-            if MARKER.fullmatch(before) and file == _identity(path):
-                kill_marked(before)
         with suppress(OSError):  # a disk that is full; nothing but this depends on the note
-            path.touch()
-            path.write_text(f"{self._marker} {_identity(path)}")
-            self._note = path
+            file = Folder(path.parent).open(path.name, os.O_RDWR | os.O_CREAT)
+            try:
+                before, _, identity = os.read(file, LONGEST_NOTE).decode(errors="replace").partition(" ")
+                if MARKER.fullmatch(before) and identity == _identity(file):
+                    kill_marked(before)
+                os.ftruncate(file, 0)
+                os.pwrite(file, f"{self._marker} {_identity(file)}".encode(), 0)
+                self._note = path
+            finally:
+                os.close(file)
 
     def begin(
         self,
@@ -312,7 +317,7 @@ class Nursery:
 _spare: list[Nursery] = []  # started early and not taken yet
 
 
-def _identity(path: Path) -> str:
-    """Return what distinguishes a file from its copies."""
-    found = path.stat()
+def _identity(file: int) -> str:
+    """Return what distinguishes an open file from its copies."""
+    found = os.fstat(file)
     return f"{found.st_dev}:{found.st_ino}"

@@ -41,9 +41,10 @@ from pydaub.data.writing import sync, write_whole
 from pydaub.errors import InputError
 from pydaub.events import Started
 from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS
-from pydaub.runs import ABOUT, JOURNAL, RUNS
+from pydaub.runs import ABOUT, JOURNAL, LINKED, RUNS
 from pydaub.runs.account import Account
 from pydaub.runs.journal import is_held, read
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +120,7 @@ class RunFolder:
         if not (path / ABOUT).is_file():
             got = f"one without {ABOUT}" if path.is_dir() else "a file" if path.exists() else "nothing there"
             raise InputError(f"{path} must be the folder of a run, got {got}.")
+        Folder(path).refuse_links(but=LINKED)
         for each in path.iterdir():  # to read a pipe, or to write to it, could take for ever
             folder = each.is_dir() and each.name not in (JOURNAL, RESULT, SCHEMA)
             if each.exists() and not folder and not each.is_file():

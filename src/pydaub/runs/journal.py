@@ -6,15 +6,15 @@ import fcntl
 import json
 import os
 import re
-import stat
 import time
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from pydaub.errors import InputError, JournalDamaged, JournalError, JournalLocked, JournalMismatch
 from pydaub.events import Event, Started, from_json, to_json
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,8 +71,9 @@ class Journal:
         except (TypeError, ValueError) as error:
             raise InputError(f"`settings` must be plain JSON values, got: {error}.") from None
         try:
-            created = not self.path.exists()
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            inside = Folder(self.path.parent)
+            created = not inside.has(self.path.name)
+            self._file = inside.open(self.path.name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except (OSError, ValueError) as error:
             raise JournalError(f"Cannot write the journal {path}: {getattr(error, 'strerror', error)}.") from None
         try:
@@ -132,8 +133,6 @@ class Journal:
 
     def _lock(self) -> None:
         """Take the lock, retrying for a moment: `is_held` of another process takes it for an instant."""
-        if not stat.S_ISREG(os.fstat(self._file).st_mode):
-            raise JournalError(f"{self.path} must be a regular file. Choose another path.")
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -174,9 +173,7 @@ class Journal:
 def read(path: str | Path, *, only_first: bool = False) -> list[Event]:
     """Return the complete events of a journal without locking it; another process may be writing it."""
     try:
-        if not Path(path).is_file() and Path(path).exists():
-            raise JournalError(f"{path} must be a regular file.")
-        with Path(path).open("rb") as file:
+        with _reading(path) as file:
             content = file.readline() if only_first else file.read()
     except OSError as error:
         raise JournalError(f"Cannot read the journal {path}: {error.strerror}.") from None
@@ -186,11 +183,16 @@ def read(path: str | Path, *, only_first: bool = False) -> list[Event]:
 def is_held(path: str | Path) -> bool:
     """Return whether a process is writing this journal now."""
     try:
-        with Path(path).open("rb") as file:
+        with _reading(path) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
         return isinstance(error, BlockingIOError)
     return False
+
+
+def _reading(path: str | Path) -> BinaryIO:
+    path = Path(path)
+    return os.fdopen(Folder(path.parent).open(path.name), "rb")
 
 
 class Lines:

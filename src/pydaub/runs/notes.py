@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from pydaub.errors import InputError
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +18,7 @@ LONGEST: Final = 20_000  # characters
 def notes(folder: Path) -> str:
     """Return the notes on a run; empty if there are none."""
     try:
-        with (folder / NOTES).open(encoding="utf-8", errors="replace") as file:
+        with os.fdopen(Folder(folder).open(NOTES), encoding="utf-8", errors="replace") as file:
             return file.read(LONGEST)
     except OSError:
         return ""
@@ -28,9 +30,7 @@ def keep_notes(folder: Path, text: str, before: str) -> None:
         raise InputError(f"Notes must have at most {LONGEST:,} characters, got {len(text):,}.")
     if notes(folder) != before:
         raise InputError("The notes have been changed elsewhere meanwhile. Copy yours, and open them again.")
-    part = folder / f"{NOTES}.part"
     try:
-        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        part.replace(folder / NOTES)
+        Folder(folder).write(NOTES, text.encode(errors="replace"))
     except OSError as error:
         raise InputError(f"Cannot write {folder / NOTES}: {error.strerror}.") from None

@@ -8,7 +8,7 @@ it, so it is loaded only where a person says that the file can be trusted.
 from __future__ import annotations
 
 import json
-import os
+import secrets
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +22,7 @@ import numpy as np
 from pydaub.errors import DISK, KEPT, FolderTrouble, InputError, SavedLearnerError, one_line
 from pydaub.runs import JOURNAL
 from pydaub.runs.journal import is_held
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,7 +79,7 @@ def save(fitted: Any, folder: Path, rows: Any = None, *, safely: bool = True) ->
     FolderTrouble
         If the folder cannot be written.
     """
-    partial = folder / f".model.{os.getpid()}"
+    inside, partial = Folder(folder), folder / f".model.{secrets.token_hex(4)}"
     try:
         reason = _save_safe(fitted, partial, rows) if safely else HARMFUL
         if reason is not None:
@@ -87,7 +88,7 @@ def save(fitted: Any, folder: Path, rows: Any = None, *, safely: bool = True) ->
         saved = Saved(folder / name, reason)
         _describe(folder, saved)
         partial.replace(folder / name)  # atomic
-        (folder / other).unlink(missing_ok=True)
+        inside.remove(other)
     except OSError as error:
         raise FolderTrouble(f"The learner could not be written to {folder}: {error.strerror}. {KEPT}") from None
     finally:
@@ -100,7 +101,7 @@ def not_saved(folder: Path, reason: str) -> Saved:
     saved = Saved(None, reason)
     try:
         for name in (SAFE, PICKLE):
-            (folder / name).unlink(missing_ok=True)
+            Folder(folder).remove(name)
         _describe(folder, saved)
     except OSError as error:
         raise FolderTrouble(f"{folder} could not be written: {error.strerror}. {KEPT}") from None
@@ -109,7 +110,7 @@ def not_saved(folder: Path, reason: str) -> Saved:
 
 def _describe(folder: Path, saved: Saved) -> None:
     about = {"file": saved.path and saved.path.name, "reason": saved.reason}
-    (folder / ABOUT).write_text(json.dumps(about))
+    Folder(folder).write(ABOUT, json.dumps(about).encode())
 
 
 def _save_safe(fitted: Any, path: Path, rows: Any) -> str | None:
@@ -148,13 +149,14 @@ def _pickled(fitted: Any, rows: Any) -> bytes:
 
 def saved_in(folder: Path) -> Saved:
     """Return how the learner in a folder was saved, without loading it."""
+    inside = Folder(folder)
     try:
-        reason = json.loads((folder / ABOUT).read_text())["reason"]
+        reason = json.loads(inside.read(ABOUT))["reason"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         reason = None
-    if (folder / SAFE).exists():
+    if inside.has(SAFE):
         return Saved(folder / SAFE)
-    if (folder / PICKLE).exists():
+    if inside.has(PICKLE):
         return Saved(folder / PICKLE, reason or "")
     return Saved(None, reason)
 
@@ -188,7 +190,7 @@ def load(folder: Path, *, trust: bool = False) -> Any:
     if path.name == PICKLE and not trust:
         raise InputError(f"{path} is a pickle: {RUNS_CODE}. {TRUST_IT}")
     try:
-        return _load_safe(path, trust=trust) if path.name == SAFE else cloudpickle.loads(path.read_bytes())
+        return _load_safe(path, trust=trust) if path.name == SAFE else cloudpickle.loads(Folder(folder).read(path.name))
     except SavedLearnerError:
         raise
     except Exception as error:  # noqa: BLE001  # a damaged file raises anything

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.engines.registry import Where, open_engine
 from pydaub.errors import InputError
+from pydaub.evaluation.workbench import PARTS
 from pydaub.events import Started
 from pydaub.isolation.proc import machine
 from pydaub.learners import built_in
-from pydaub.runs import JOURNAL
+from pydaub.runs import JOURNAL, LINKED
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.drawing import Drawing
 from pydaub.runs.handover import Handed, HandOver
@@ -20,6 +21,7 @@ from pydaub.runs.journal import Journal
 from pydaub.runs.loop import Loop, Steering
 from pydaub.runs.plan import Plan, versions
 from pydaub.runs.steering import STEERING, Mailbox
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,6 +96,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     with ExitStack() as stack:
         journal = mailbox = None
         if where.folder is not None:
+            _check(where.folder)
             mailbox = Mailbox(where.folder / STEERING)
             mailbox.clear()  # before anybody can see that the run is going on
             journal = stack.enter_context(_journal(where.folder, started))
@@ -131,6 +134,15 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
                 loop.adjusted(adjustment)
             handed = after.hand_over(account, save_to)
     return Selection(account, {**task.learners, **added}, *handed)
+
+
+def _check(folder: Path) -> None:
+    """Refuse a folder in which a link could lead what the run writes elsewhere."""
+    if folder.is_dir():
+        Folder(folder).refuse_links(but=LINKED)
+        for part in PARTS:
+            if (folder / part).is_dir():
+                Folder(folder, part).refuse_links()
 
 
 def _journal(folder: Path, started: Started) -> Journal:

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from pydaub.errors import InputError
 from pydaub.events import Steered
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,13 +31,14 @@ class Mailbox:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._inside = Folder(folder.parent, folder.name)
 
     def send(self, command: str, learner: str | None = None) -> str:
         """Leave a command; return the key of its answer."""
         Steered(command, learner, 0.0)  # rejects anything that is not a command
         key = f"{time.time_ns():020}-{uuid4().hex[:8]}"  # so that names sort by time
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self._inside.make()
             self._put(f"{key}{COMMAND}", {"command": command, "learner": learner})
         except OSError as error:
             raise InputError(f"Cannot leave a command in {self.folder}: {error.strerror}.") from None
@@ -44,13 +46,13 @@ class Mailbox:
 
     def answer_to(self, key: str, timeout: float) -> bool:
         """Wait for the answer. Return True if the run obeyed, False if there is no answer yet; raise if it refused."""
-        path, deadline = self.folder / f"{key}{ANSWER}", time.monotonic() + timeout
-        while not path.exists():
+        name, deadline = f"{key}{ANSWER}", time.monotonic() + timeout
+        while not self._inside.has(name):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(POLL_SECONDS / 4)
-        refused = json.loads(path.read_text())["refused"]
-        path.unlink(missing_ok=True)
+        refused = json.loads(self._inside.read(name))["refused"]
+        self._inside.remove(name)
         if refused:
             raise InputError(refused)
         return True
@@ -58,12 +60,14 @@ class Mailbox:
     def take(self) -> dict[str, Steered]:
         """Remove and return the commands by the keys of their answers, oldest first; delete what is no command."""
         found = {}
-        for path in sorted(self.folder.glob(f"*{COMMAND}")):
+        for name in self._inside.names():
+            if not name.endswith(COMMAND):
+                continue
             with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-                fields = json.loads(path.read_text())
-                found[path.stem] = Steered(fields["command"], fields["learner"], 0.0)
+                fields = json.loads(self._inside.read(name))
+                found[name.removesuffix(COMMAND)] = Steered(fields["command"], fields["learner"], 0.0)
             with suppress(OSError):
-                path.unlink()
+                self._inside.remove(name)
         return found
 
     def answer(self, key: str, refused: str | None = None) -> None:
@@ -76,6 +80,4 @@ class Mailbox:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _put(self, name: str, fields: dict[str, str | None]) -> None:
-        part = self.folder / f"{name}.part"
-        part.write_text(json.dumps(fields))
-        part.rename(self.folder / name)
+        self._inside.write(name, json.dumps(fields).encode())

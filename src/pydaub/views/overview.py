@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +12,7 @@ from pydaub.runs import JOURNAL
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.folder import RESULT
 from pydaub.views.summary import duration
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,11 +42,12 @@ def ended_line(folder: Path) -> dict[str, Any] | None:
     This is much faster than following the journal, and the run itself has written it.
     """
     try:
-        journal, result = folder / JOURNAL, folder / RESULT
-        if result.stat().st_mtime_ns < journal.stat().st_mtime_ns:
+        inside = Folder(folder)
+        journal, result = inside.status(JOURNAL), inside.status(RESULT)
+        if journal is None or result is None or result.st_mtime_ns < journal.st_mtime_ns:
             return None
-        found = json.loads(result.read_text())
-        with journal.open("rb") as file:
+        found = json.loads(inside.read(RESULT))
+        with os.fdopen(inside.open(JOURNAL), "rb") as file:
             settings = json.loads(file.readline())["settings"]
         sizes = (int(found["selected_size"] or 0), int(found["full_size"]))
         spent = (len(found["allocations"]), float(found["seconds"]))

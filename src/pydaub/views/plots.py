@@ -10,12 +10,12 @@ from io import BytesIO
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from pydaub.data.writing import write_whole
 from pydaub.errors import InputError
 from pydaub.records import score_text
 from pydaub.views.scales import in_view, limits, tick_labels, ticks
 from pydaub.views.story import learners
 from pydaub.views.summary import counted, plain, shortened
+from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -152,17 +152,18 @@ def drawn(path: Path, size: tuple[float, float], draw: Callable[[Axes], None]) -
     with _style():
         figure = _figure(size)
         draw(figure.subplots())
-        return _saved(figure, [path])[0]
+        return _saved(figure, Folder(path.parent), [path.name])[0]
 
 
-def draw_run(account: Account, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def draw_run(account: Account, folder: Path | Folder, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write Figure 1, Figure 2 and all learning curves of a run; return the paths."""
     unknown = [repr(each) for each in formats if each not in FORMATS]
     if unknown or not formats:
         raise InputError(f"`formats` must be some of {', '.join(FORMATS)}, got {', '.join(unknown) or 'none'}.")
+    place = folder if isinstance(folder, Folder) else Folder(folder)
     with _style("".join(account.learners)):
         drawings = figures(account).items()
-        return [path for name, each in drawings for path in _saved(each, [folder / f"{name}.{end}" for end in formats])]
+        return [path for name, each in drawings for path in _saved(each, place, [f"{name}.{end}" for end in formats])]
 
 
 class Contents(NamedTuple):
@@ -365,7 +366,7 @@ def _figure(size: tuple[float, float], layout: Literal["constrained"] | None = "
     return Figure(figsize=size, layout=layout)
 
 
-def _saved(figure: Figure, paths: Sequence[Path]) -> list[Path]:
+def _saved(figure: Figure, folder: Folder, names: Sequence[str]) -> list[Path]:
     """Write a figure to files. It is laid out once: each time moves it a little."""
     figure.set_dpi(DPI)
     if layout := figure.get_layout_engine():
@@ -373,9 +374,9 @@ def _saved(figure: Figure, paths: Sequence[Path]) -> list[Path]:
         figure.set_layout_engine("none")
     # No dates: the same run gives the same file.
     no_date = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        drawn, kind = BytesIO(), path.suffix[1:]
+    folder.make()
+    for name in names:
+        drawn, kind = BytesIO(), name.rpartition(".")[2]
         figure.savefig(drawn, format=kind, dpi=DPI, metadata=no_date[kind])
-        write_whole(path, drawn.getvalue())
-    return list(paths)
+        folder.write(name, drawn.getvalue())
+    return [folder.path / name for name in names]
