@@ -322,6 +322,23 @@ def test_frames_are_taken_as_they_are(kind: str, learners: Any) -> None:
         found.predict(X[["size"]])
 
 
+@pytest.mark.parametrize("form", ["frame", "polars", "array"])
+def test_bools_of_training_are_predicted_from_bools_or_1_and_0(form: str) -> None:
+    """Other numbers could mean anything: what is predicted from them would be silently wrong."""
+    bools = np.arange(80) % 2 == 0
+
+    def rows(values: Any) -> Any:
+        made = pd.DataFrame({"b": values, "c": values})
+        return {"frame": made, "polars": pl.from_pandas(made), "array": made.to_numpy()}[form]
+
+    search = DaubSearch("tree,logistic", engine="serial").fit(rows(bools), np.where(bools, "u", "v"))
+    for right in (bools, bools.astype(int), bools.astype(float)):
+        assert search.predict(rows(right)).tolist() == search.predict(rows(bools)).tolist()
+    for wrong in (bools + 1, bools * 5, bools / 4 + 0.25, np.where(bools, -1, 0)):
+        with pytest.raises(InputError, match=r"Column '\w+' must hold"):
+            search.predict(rows(wrong))
+
+
 def test_columns_with_names_that_are_no_text_are_named_alike_in_fitting_and_predicting() -> None:
     X, y = IRIS
     numbered = pd.DataFrame(X)

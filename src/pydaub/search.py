@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
+from pydaub.data.coercion import refuse_other_truths
 from pydaub.data.frames import is_frame, native, plain_column, plain_table
 from pydaub.data.names import checked_names
 from pydaub.data.preparing import is_texts
@@ -472,7 +473,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return default_scoring(data) if self.scoring is None and isinstance(self._given, str) else self.scoring
 
     def _take(self, selection: Selection, data: Prepared) -> None:
-        result = selection.result
+        result, self._columns = selection.result, data.schema.used
         self.result_, self.certificate_ = result, selection.certificate
         self.outlook_ = self.certificate_.prospects if self.certificate_ else ()
         self.report_ = Report(selection.account, type(self).__name__)
@@ -598,7 +599,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _new(self, X: Any) -> Any:
         """Return new rows as the learners were given theirs."""
         rows = self._checked(X, reset=False)
-        return frame_of(rows) if isinstance(rows, pa.Table) else rows
+        made = frame_of(rows) if isinstance(rows, pa.Table) else rows
+        refuse_other_truths(getattr(self, "_columns", ()), made)  # of an older version, they are not known
+        return made
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Validate the rows and keep their kind; a frame may hold anything."""

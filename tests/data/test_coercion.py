@@ -40,6 +40,10 @@ def given(**columns: Any) -> pd.DataFrame:
         {"b": pd.array([True, False, None], dtype="boolean")},
         {"b": [1, 0, None]},
         {"b": ["T", "F", None]},
+        {"b": pd.Series([1.0, 0, None], dtype=object)},
+        {"b": ["1.0", " 0", None]},
+        {"b": pd.Categorical([True, False, None])},
+        {"n": pd.Categorical([1, 2, 3])},
         {"c": pd.Categorical(["u", "v", None])},
         {"d": pd.to_datetime(["2020-01-01"] * 3)},
         {"d": pd.to_datetime(["2020-01-01"] * 3, utc=True)},
@@ -54,6 +58,44 @@ def test_columns_of_many_types_are_converted_to_one(columns: dict[str, Any]) -> 
     assert rows["c"].astype(object).fillna("-").tolist() == ["u", "v", "-"]
     assert rows["d"].tolist() == [pd.Timestamp("2020-01-01")] * 3
     assert new_rows(MATRIX, given(**columns)).dtype == np.float64
+
+
+@pytest.mark.parametrize("schema", [MIXED, MATRIX])
+@pytest.mark.parametrize("pair", [(1, 2), (0, -1), (5, 0), (0.25, 0.5), (1e-50, 1), (2**60, 1), (np.inf, 0)])
+@pytest.mark.parametrize("kind", [None, object, "Float64", "category"])
+def test_other_numbers_than_0_and_1_are_no_yes_and_no(schema: Schema, pair: tuple[float, float], kind: Any) -> None:
+    """They could mean anything: a prediction from them would be silently wrong."""
+    values = pd.Series([*pair, None])
+    rows = given(b=values if kind is None else values.astype(kind))
+    with pytest.raises(InputError, match=r"Column 'b' must hold yes and no, true and false, or 1 and 0, got "):
+        new_rows(schema, rows)
+
+
+DAY = pd.Timestamp("2020-02-03")
+# What a value means to each kind; to all others it means nothing.
+MEANINGS: list[tuple[Any, dict[str, Any]]] = [
+    (0, {"numeric": 0.0, "boolean": 0.0}),
+    (1.0, {"numeric": 1.0, "boolean": 1.0}),
+    (True, {"numeric": 1.0, "boolean": 1.0}),
+    ("1", {"numeric": 1.0, "boolean": 1.0}),
+    *((each, {"numeric": float(each)}) for each in (2, -1, 0.5, "2")),
+    *((each, {"boolean": truth}) for each, truth in {"yes": 1.0, "No": 0.0, " f": 0.0}.items()),
+    *((each, {"date": DAY}) for each in ("2020-02-03", DAY)),
+    *((each, {}) for each in (1 + 2j, "x", "2020-02-30", pd.Timedelta("1h"))),
+]
+
+
+@pytest.mark.parametrize("kind", ["numeric", "boolean", "date"])
+@pytest.mark.parametrize(("value", "meant"), MEANINGS, ids=repr)
+@pytest.mark.parametrize("dtype", [None, object, "category"])
+def test_a_value_keeps_its_meaning_or_is_refused(kind: Any, value: Any, meant: dict[str, Any], dtype: Any) -> None:
+    schema = Schema("frame", "classification", 2, (Column("x", kind), Column("c", "categorical")), ("u", "v"), "y")
+    rows = pd.DataFrame({"x": pd.Series([value, value], dtype=dtype), "c": ["u", "v"]})
+    if kind in meant:
+        assert new_rows(schema, rows)["x"].tolist() == [meant[kind]] * 2
+    else:
+        with pytest.raises(InputError, match="Column 'x' must hold"):
+            new_rows(schema, rows)
 
 
 def test_categories_become_text_whatever_they_look_like() -> None:
@@ -112,7 +154,11 @@ def test_columns_that_were_not_described() -> None:
         (MIXED, given().drop(columns="c"), "The data must have the columns 'c', got 'd', 'b', 'n'"),
         (MIXED, given(n=["1", "two", None]), "Column 'n' must hold numbers, got 'two'"),
         (MIXED, given(n=[1, np.inf, np.inf]), r"Features must be finite, got infinite values in 'n' \(2\)"),
-        (MIXED, given(b=["yes", "no", "perhaps"]), "Column 'b' must hold yes and no, or true and false, got 'perhaps'"),
+        (
+            MIXED,
+            given(b=["yes", "no", "perhaps"]),
+            "Column 'b' must hold yes and no, true and false, or 1 and 0, got 'perhaps'",
+        ),
         (
             MIXED,
             given(d=["2020-01-01", "soon", None]),

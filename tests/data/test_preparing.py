@@ -18,6 +18,19 @@ FORM_OF = {"csr": "sparse", "csc": "sparse", "empty": "sparse", "pandas": "frame
 }
 
 
+@pytest.mark.parametrize("wrong", [[1, 2] * 20, [0.25, 0.5] * 20, ["yes", "no"] * 20, [True, 2] * 20])
+@pytest.mark.parametrize("of_objects", [False, True])
+def test_bools_are_validated_on_bools_or_1_and_0(wrong: list[Any], *, of_objects: bool) -> None:
+    def frame(values: list[Any]) -> pd.DataFrame:
+        return pd.DataFrame({"b": pd.Series(values, dtype=object if of_objects else None), "n": range(40)})
+
+    train, labels = pd.DataFrame({"b": [True, False] * 20, "n": range(40)}), ["u", "v"] * 20
+    for right in ([True, False] * 20, [1, 0] * 20, [1.0, None] * 20):
+        assert prepare(train, labels, validation=(frame(right), labels)).valid_size == 40
+    with pytest.raises(InputError, match="Column 'b' .*must hold"):
+        prepare(train, labels, validation=(frame(wrong), labels))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_x_keeps_its_type_and_all_columns(form: str) -> None:
     given = FORMS[form]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from pydaub.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pydaub.data.schema import Form, Schema
+    from pydaub.data.schema import Array, Form, Schema
 
 
 def new_rows(schema: Schema, source: Any, *, encoding: str | None = None) -> Any:  # noqa: ANN401  # rows of any form
@@ -85,7 +86,10 @@ def laid_out(frame: pd.DataFrame, columns: Sequence[Column], form: Form, where: 
     for place, values in converted.items():
         matrix[:, place] = values
     for places in blocks:
-        matrix[:, places] = frame.iloc[:, places].to_numpy()
+        numbers_of = frame.iloc[:, places].to_numpy()
+        for place, values in zip(places, numbers_of.T, strict=True):
+            refuse_others(values, columns[place])
+        matrix[:, places] = numbers_of
     return OwnMatrixRows(matrix)
 
 
@@ -102,6 +106,23 @@ def refuse_infinite(rows: Rows, columns: Sequence[Column] = ()) -> None:
         called = {place: brief(names[place]) if names else f"x{place}" for place in counts}
         found = some(f"{called[place]} ({count})" for place, count in counts.items())
         raise InputError(f"Features must be finite, got infinite values in {found}. Replace or remove them.")
+
+
+def refuse_other_truths(columns: Sequence[Column], rows: Any) -> None:  # noqa: ANN401  # a frame or an array
+    """Raise if a column that held bools in training, and is not converted, holds anything but these, or 1 and 0."""
+    for place, column in enumerate(columns):
+        if column.kind != "boolean":
+            continue
+        values = pd.Series(rows[:, place] if isinstance(rows, np.ndarray) else rows[column.name])
+        if is_number(values):
+            refuse_others(values.to_numpy(dtype=np.float64, na_value=np.nan), column)
+        elif not pd.api.types.is_bool_dtype(values.dtype):
+            present = values.dropna().astype(object)
+            wrong = [each for each in present if not isinstance(each, Number | np.bool_) or each not in {0, 1}]
+            if wrong:
+                raise InputError(
+                    f"Column {column.name!r} must hold bools, or 1 and 0, got {brief(wrong[0])}. Correct it."
+                )
 
 
 def text_names(columns: Iterable[Column]) -> list[str]:
@@ -122,11 +143,30 @@ def _as_kind(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
     return _as_numbers(values, column)
 
 
+def refuse_others(numbers: Array, column: Column) -> None:
+    """Raise if a column that was yes and no in training holds other numbers than 1 and 0, which could mean anything."""
+    if column.kind != "boolean":
+        return
+    others = (numbers != 0) & (numbers != 1) & ~np.isnan(numbers)
+    if others.any():
+        raise _no_boolean(column, numbers[others][0].item())
+
+
+def _no_boolean(column: Column, value: object) -> InputError:
+    return InputError(
+        f"Column {column.name!r} must hold yes and no, true and false, or 1 and 0, got {brief(value)}. Correct it."
+    )
+
+
 def _as_numbers(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
-    if not is_number(values) and not pd.api.types.is_bool_dtype(values.dtype):
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(object).infer_objects()
+    if is_number(values) and column.kind == "boolean" and values.dtype.kind != "c":
+        refuse_others(values.to_numpy(dtype=np.float64, na_value=np.nan), column)
+    if (not is_number(values) or values.dtype.kind == "c") and not pd.api.types.is_bool_dtype(values.dtype):
         plain = values.astype(object)
         numbers = pd.to_numeric(plain, errors="coerce")
-        wrong = plain[numbers.isna() & plain.notna()]
+        wrong = plain[(numbers.isna() if numbers.dtype.kind != "c" else True) & plain.notna()]
         if len(wrong):
             raise InputError(f"Column {column.name!r} must hold numbers, got {brief(wrong.iloc[0])}. Correct it.")
         values = numbers
@@ -137,13 +177,28 @@ def _as_numbers(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
 def _as_booleans(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
     if pd.api.types.is_bool_dtype(values.dtype):
         return _as_numbers(values, column)
-    known = {**dict.fromkeys(TRUE, 1.0), **dict.fromkeys(FALSE, 0.0), "1": 1.0, "0": 0.0}
-    texts = values.astype(object)
-    numbers = texts.map(lambda value: known.get(str(value).strip().lower(), np.nan))
-    wrong = texts[numbers.isna() & texts.notna()]
+    plain = values.astype(object)
+    numbers = plain.map(truth)
+    wrong = plain[numbers.isna() & plain.notna()]
     if len(wrong):
-        raise InputError(f"Column {column.name!r} must hold yes and no, or true and false, got {brief(wrong.iloc[0])}.")
+        raise _no_boolean(column, wrong.iloc[0])
     return numbers.astype(np.float32)
+
+
+def truth(value: object) -> float:
+    """Return 1 for yes, 0 for no, and NaN for anything else.
+
+    >>> [truth(value) for value in ("Yes", "f", True, 0.0, " 1.0", 2, "maybe")]
+    [1.0, 0.0, 1.0, 0.0, 1.0, nan, nan]
+    """
+    text = str(value).strip().lower()
+    if text in TRUE or text in FALSE:
+        return float(text in TRUE)
+    try:
+        number = float(text)
+    except ValueError:
+        return np.nan
+    return number if number in {0.0, 1.0} else np.nan
 
 
 def _as_text(values: pd.Series[Any]) -> pd.Series[Any]:

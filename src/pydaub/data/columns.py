@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from numbers import Number
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 TRUE: Final = ("true", "yes", "t", "y")
 FALSE: Final = ("false", "no", "f", "n")
 PAIRS: Final = tuple({true, false} for true, false in zip(TRUE, FALSE, strict=True))
+DATES: Final = {"string", "datetime", "datetime64", "date", "empty"}  # what pandas calls objects that may all be dates
 ISO_DATE: Final = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?"
 ID_NAME: Final = re.compile(r"(?:.*[_\W])?(?:[Ii]d|idx|index|uuid|guid|rowid|row_?num(?:ber)?)|.*[a-z]I[dD]", re.ASCII)
 FEW_ROWS: Final = 20  # up to here, all values of a column may be distinct by coincidence
@@ -303,7 +305,7 @@ def is_whole(numbers: Array) -> bool:
 def parsed_dates(values: pd.Series[Any], wanted: str) -> pd.Series[Any]:
     """Return dates of any type, or ISO text, in microseconds without a time zone; `wanted` begins the error message."""
     try:
-        if is_number(values) or pd.api.types.is_bool_dtype(values.dtype):
+        if is_number(values) or pd.api.types.is_bool_dtype(values.dtype) or _has_numbers(values):
             raise TypeError  # noqa: TRY301  # reported below: pandas would convert numbers
         dates = values if is_date(values) else pd.to_datetime(values.astype(object), format="ISO8601", utc=True)
         if getattr(dates.dtype, "tz", None) is not None:
@@ -313,10 +315,21 @@ def parsed_dates(values: pd.Series[Any], wanted: str) -> pd.Series[Any]:
         raise InputError(f"{wanted} ISO dates such as 2016-02-12, got {brief(_no_date(values))}.") from None
 
 
+def _has_numbers(values: pd.Series[Any]) -> bool:
+    """Whether there are numbers among the objects of a column; pandas would take them for nanoseconds."""
+    if is_date(values) or isinstance(values.dtype, pd.StringDtype):
+        return False
+    plain = values.dropna().astype(object)
+    known = pd.api.types.infer_dtype(plain) in DATES
+    return not known and any(isinstance(value, Number | np.bool_) for value in plain)
+
+
 def _no_date(values: pd.Series[Any]) -> object:
     """Return the first value that is not an ISO date, where one is not."""
     present = values.dropna().astype(object)
     for value in present:
+        if isinstance(value, Number):
+            return value
         try:
             pd.to_datetime([str(value)], format="ISO8601", utc=True).astype("datetime64[us, UTC]")
         except (ValueError, TypeError, OverflowError):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from pydaub.data.assembly import About, Table, assembled
-from pydaub.data.coercion import refuse_infinite
+from pydaub.data.coercion import refuse_infinite, refuse_other_truths
 from pydaub.data.columns import given_columns, group_codes, is_polars, series, times
 from pydaub.data.frames import is_frame, native, plain_column, plain_table
 from pydaub.data.names import checked_names, listed
@@ -81,6 +81,8 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     )
     other = None if validation is None else _validation(validation, rows)
     about = About(_columns(rows) if columns else ())
+    if other is not None:
+        refuse_other_truths(about.columns, frame_of(other.rows.held) if other.rows.form == "frame" else other.rows.held)
     return assembled(table, other, about, split=split, task=task, seed=seed)
 
 

@@ -54,6 +54,39 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, block: float = 3e-5, bucket: f
     monkeypatch.setattr("pydaub.data.outofcore.scatter.CHECKPOINT", 3)
 
 
+RARE: dict[str, tuple[list[Any], Any]] = {  # columns whose last value alone says their kind
+    "numbers": ([0, 1], 2),
+    "decimals": ([0.0, 1.0], 0.5),
+    "pair": (["yes", "no"], "maybe"),
+    "same": ([7, 7], 8),
+    "word": (["a", "a"], "b"),
+    "flag": ([0, 0], 1),
+    "answer": (["yes", "yes"], "NO"),
+    "missing": ([1, 1], None),
+    "boolean": ([True, False], True),
+    "constant": ([3, 3], 3),
+    "many": (["Yes", "yes"], " no "),
+    "day": (["2020-01-01", "2020-01-01"], "2020-01-02"),
+}
+
+
+@pytest.mark.parametrize("end", ["parquet", "csv"])
+def test_a_value_that_a_sample_lacks_counts(end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column has the same kind as in memory, however rare the value is that decides."""
+    monkeypatch.setattr("pydaub.data.outofcore.survey.SAMPLE", 100)
+    rows = 3000
+    data = pd.DataFrame({name: [*usual * (rows // 2 - 1), usual[0], rare] for name, (usual, rare) in RARE.items()})
+    data["label"] = ["u", "v"] * (rows // 2)
+    path = tmp_path / f"rows.{end}"
+    data.to_parquet(path) if end == "parquet" else data.to_csv(path, index=False)
+    small_blocks(monkeypatch)
+    made, whole = prepared(path, tmp_path / "out"), load(path, "label")
+    assert {each.name: each.kind for each in made.schema.columns} == {
+        each.name: each.kind for each in whole.schema.columns
+    }
+    assert made.full_size == whole.full_size
+
+
 @pytest.mark.parametrize("end", ["parquet", "csv", "feather", "folder"])
 def test_every_row_occurs_once_and_every_prefix_is_stratified(
     end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

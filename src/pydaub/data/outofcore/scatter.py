@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pydaub.data.coercion import laid_out, refuse_infinite
+from pydaub.data.coercion import laid_out, refuse_infinite, refuse_others
 from pydaub.data.formats.arrow import frame
 from pydaub.data.outofcore.behind import Behind
 from pydaub.data.outofcore.plan import grouped
@@ -144,7 +144,11 @@ def _column(values: pa.ChunkedArray, column: Column, where: str) -> pa.ChunkedAr
         return values
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     if number if column.kind in {"numeric", "boolean"} else column.kind == "date" and types.is_timestamp(kind):
-        return values.cast(pa.float32()).to_numpy() if types.is_boolean(kind) else values.to_numpy()
+        if types.is_boolean(kind):
+            return values.cast(pa.float32()).to_numpy()
+        found: Array = values.to_numpy()
+        refuse_others(found, column)
+        return found
     return laid_out(frame(pa.table({column.name: values}), where), [column], "frame", where).held[column.name]
 
 

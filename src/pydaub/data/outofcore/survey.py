@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -42,11 +43,9 @@ from pydaub.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import pandas as pd
-
     from pydaub.data.outofcore.blocks import Blocks
     from pydaub.data.outofcore.external import Wanted
-    from pydaub.data.schema import Array, Form, Task
+    from pydaub.data.schema import Array, Form, Kind, Task
 
 SAMPLE: Final = 50_000  # rows, or fewer if they are wide
 SAMPLE_SHARE: Final = 0.1  # of the memory
@@ -54,6 +53,8 @@ ARRAY: Final = 1024  # bytes that Arrow takes for an array of text besides its v
 MOST_LABELS: Final = 100_000  # distinct values of a target that are counted; with more it is not a class
 TYPES: Final = (pa.int64(), pa.float64(), pa.bool_(), pa.timestamp("us"))  # of text columns: the first that fits
 NEARLY_GAPLESS: Final = 0.98
+FEW: Final = 12  # distinct values of a column that are kept: the ways to write yes and no
+GLANCE: Final = 64  # rows that usually show that a column has more
 SHOWN: Final = 1000  # columns after which progress is shown
 
 
@@ -131,6 +132,7 @@ class _Found:
         self.missing: Counter[str] = Counter()
         self.candidates = {name: [] if self.kinds.get(name) in TEXTS else list(TYPES) for name in blocks.names}
         self.odd: dict[str, str] = {}  # in columns that are no numbers: the first text that is none
+        self.few: dict[str, set[Any]] = {}  # the distinct values of columns that have only few
         self.labels: Counter[Any] | None = Counter()
         self.label_type: pa.DataType = pa.null()
         self.sample: list[pa.Table] = []
@@ -148,6 +150,7 @@ class _Found:
             self.missing[name] += column.null_count + (nan or 0)
             if self.text:
                 self._narrow(name, column)
+            self._keep_few(name, column)
         self._count(block[self.target])
         self._draw(block)
 
@@ -160,6 +163,13 @@ class _Found:
             if pa.float64() in before and pa.float64() not in self.candidates[name]:
                 odd = first_odd(pc.unique(trimmed.drop_null()).to_pandas())
                 self.odd |= {} if odd is None else {name: odd}
+
+    def _keep_few(self, name: str, column: pa.ChunkedArray) -> None:
+        """Keep the distinct values of a column as long as they are few: a sample may lack the rare ones."""
+        known = self.few.setdefault(name, set())
+        for part in (column.slice(0, GLANCE), column):
+            if len(known) <= FEW:  # otherwise they are not needed any more
+                known |= {value for value in _distinct(part) if value is not None and value == value}  # noqa: PLR0124  # NaN
 
     def _count(self, column: pa.ChunkedArray) -> None:
         if self.labels is None:
@@ -210,7 +220,7 @@ class _Found:
         if types:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
         rows = frame(sample, self.where)
-        columns = self._columns(rows.drop(columns=self.target))
+        columns = self._columns(rows.drop(columns=self.target), types)
         form, notes = form_of(columns), [*left_out(columns), *read_as_text(rows, columns, self.kinds, self.odd)]
         used = [column for column in columns if column.used]
         held = laid_out(rows, used, form).held
@@ -233,14 +243,28 @@ class _Found:
             notes=tuple(notes),
         )
 
-    def _columns(self, rows: pd.DataFrame) -> tuple[Column, ...]:
+    def _columns(self, rows: pd.DataFrame, types: Mapping[str, pa.DataType]) -> tuple[Column, ...]:
         columns = []
         for column in infer_columns(rows, self.kinds):
             kind = column.kind
+            if column.name not in self.kinds and kind not in {"date", "text", "identifier"}:
+                kind = self._with_the_rare(rows[column.name], kind, types.get(column.name))
             if kind == "numeric" and column.name not in self.kinds and self._counts_rows(rows[column.name]):
                 kind = "identifier"
             columns.append(replace(column, kind=kind, missing=self.missing[column.name], distinct=None))
         return tuple(columns)
+
+    def _with_the_rare(self, sample: pd.Series[Any], kind: Kind, type_: pa.DataType | None) -> Kind:
+        """Return the kind of a column by the sample, and by the values that it lacks, if they were kept."""
+        name, found = str(sample.name), list(self.few[str(sample.name)])
+        if len(found) > FEW and kind not in {"constant", "boolean"}:
+            return kind  # no rare value makes it one of these
+        values = pa.array(found) if type_ is None else _typed(pa.array(found, pa.string()), type_)
+        rare = frame(pa.table({name: values}), self.where)[name]
+        together = pd.concat([sample, rare], ignore_index=True)
+        if self.missing[name]:
+            together = together.reindex(range(len(together) + 1))
+        return infer_columns(together.to_frame(name))[0].kind
 
     def _counts_rows(self, values: pd.Series[Any]) -> bool:
         """Whether a column numbers the rows: whole, distinct in the sample, in a range about as long as the file."""
@@ -284,6 +308,16 @@ def alike(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
         made.append(values.cast(types.get(column.kind, pa.large_string())))
     schema = pa.schema([(column.name, values.type) for column, values in zip(columns, made, strict=True)])
     return pa.table(made, schema=schema.with_metadata({LIBRARY: b"pandas"}))
+
+
+def _distinct(values: pa.ChunkedArray) -> list[Any]:
+    """Return the distinct values of a column, or the first of them if they are many."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    try:
+        return list(pc.unique(values)[: FEW + 2].to_pylist())
+    except pa.ArrowNotImplementedError:  # such as lists, which are no features
+        return []
 
 
 def _casts(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
