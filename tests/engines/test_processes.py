@@ -147,7 +147,7 @@ def test_a_learner_that_somebody_kills_is_trained_again_and_that_is_said(
         assert caplog.messages == ["gated on 420 rows was killed, but not by pydaub. Times that it was begun again: 1."]
         failure = outcome_of(engine, "lemming")
     assert isinstance(failure, Failure)
-    assert (failure.kind, failure.message, failure.retries) == ("crash", "ended by SIGKILL, 3 times in a row", 2)
+    assert (failure.kind, failure.message, failure.retries) == ("crash", "ended by SIGKILL, 4 times in a row", 3)
 
 
 def test_a_score_that_is_not_a_number_is_a_failure(engine: ProcessEngine) -> None:
@@ -338,7 +338,7 @@ def test_steps_and_scores_are_those_of_one_process(tmp_path: Path, *, reuse: boo
 @slow
 @linux
 def test_a_run_whose_processes_are_killed_from_outside_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
-    """A worker, and once the server with all workers, while they train."""
+    """A worker, and three times the server with all workers, while they train."""
     learners = {name: SEEDED[name] for name in ("line", "bayes", "tree", "failing")}
     learners |= {"gated": faulty.Gated(str(tmp_path / "go"), str(tmp_path / "pids"))}
     given = task(learners, seed=11)
@@ -349,7 +349,7 @@ def test_a_run_whose_processes_are_killed_from_outside_ends_like_an_undisturbed_
     def kill() -> None:
         known = 0  # two workers may begin at once
         try:
-            for victim in ("worker", "server"):
+            for victim in ("worker", "server", "server", "server"):
                 wait_until(lambda known=known: len(pids(tmp_path / "pids")) > known)
                 known, worker = len(begun := pids(tmp_path / "pids")), begun[-1]
                 parent = int(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1])

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from faults import ENOUGH, alive, pids, wait_until
 from pydaub import InputError
 from pydaub.isolation.nursery import ENVIRONMENT, Ended, Limits, Nursery, _spare
+from pydaub.isolation.proc import children_of
 
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 
@@ -65,26 +67,55 @@ def test_calls_end_in_any_order_and_are_identified_by_their_keys(nursery: Nurser
 def test_a_call_that_somebody_else_kills_is_begun_again(nursery: Nursery, tmp_path: Path, victim: str) -> None:
     path, gate = tmp_path / "pids", tmp_path / "go"
     key = nursery.begin({"what": "tell_pid_until", "path": str(path), "end": str(gate)})
-    for times in (1, 2):
+    for times in (1, 2, 3):  # the third time it runs alone
         wait_until(lambda times=times: nursery.wait(0.0) is None and len(pids(path)) == times)
         pid = pids(path)[-1]
         os.kill(pid if victim == "child" else server_of(pid), signal.SIGKILL)
         wait_until(lambda pid=pid: not alive(pid))
     gate.touch()
     found = ended(nursery)
-    assert (found.key, found.status, found.losses) == (key, "ok", 2)
+    assert (found.key, found.status, found.losses) == (key, "ok", 3)
+
+
+@linux
+@pytest.mark.parametrize("victim", ["child", "server", "all"])
+def test_whoever_is_killed_again_and_again_is_not_to_blame(nursery: Nursery, tmp_path: Path, victim: str) -> None:
+    """Whoever kills is not impressed by what runs, and so kills a child that does nothing too."""
+    path, gate, done = tmp_path / "pids", tmp_path / "go", Event()
+    keys = {nursery.begin({"what": "tell_pid_until", "path": str(path), "end": str(gate)}) for _ in range(2)}
+
+    def kill() -> None:
+        for _ in range(9):
+            wait_until(lambda: any(children_of(server) for server in children_of(os.getpid())))
+            servers = children_of(os.getpid())
+            children = {child for server in servers for child in children_of(server)}
+            for pid in {"child": children, "server": servers, "all": children | servers}[victim]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if done.wait(0.2):
+                return
+        gate.touch()
+
+    killer = Thread(target=kill)
+    killer.start()
+    found = [ended(nursery), ended(nursery)]
+    done.set()
+    killer.join()
+    assert {each.key for each in found} == keys
+    assert [(each.status, each.message) for each in found] == [("ok", "")] * 2
+    assert max(each.losses for each in found) > 2
 
 
 @linux
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("kill_itself", "ended by SIGKILL, 3 times in a row"),
-        ("kill_others", "ended by SIGKILL, 3 times in a row"),
-        ("kill_server", "the process that started it was killed, 3 times in a row"),
+        ("kill_itself", "ended by SIGKILL, 4 times in a row"),
+        ("kill_others", "ended by SIGKILL, 4 times in a row"),
+        ("kill_server", "the process that started it was killed, 4 times in a row"),
         pytest.param(
             "stop_server",
-            "the process that started it was killed, 3 times in a row",
+            "the process that started it was killed, 4 times in a row",
             marks=pytest.mark.slow("processes"),  # it is continued three times before it is given up
         ),
     ],
@@ -99,7 +130,7 @@ def test_only_the_call_that_kills_fails(nursery: Nursery, tmp_path: Path, what: 
     assert (found[key].status, found[key].message) == ("crash", message)
     assert [found[each].value for each in others] == ["awake"] * 6
     if what == "kill_itself":
-        assert len(pids(tmp_path / "pids")) == 3
+        assert len(pids(tmp_path / "pids")) == 4
 
 
 @linux

@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 OWN: Final = "PYDAUB_"  # environment variables that begin so are ours
 MARKER: Final = re.compile(f"{OWN}[0-9a-f]{{16}}")
 LONGEST_NOTE: Final = 200  # bytes
-RETRIES: Final = 2  # of a call that somebody else has killed; the last one is the only call at that time
+RETRIES: Final = 2  # of a call that somebody else has killed, beside others; then it is a suspect, and runs alone
+DEATHS: Final = 2  # of a suspect that runs alone, after which it is to blame
+MOST_LOSSES: Final = 12  # of a call, whoever is to blame
+LEAST_QUIET, MOST_QUIET = (
+    2.0,
+    60.0,
+)  # seconds in which nothing but a child that rests may be killed, before it is blamed
+QUIET_SHARE: Final = 2.0  # of the time that the suspect ran: whoever kills now and then does so again in this time
 LOOK_SECONDS: Final = 1.0  # how often it is checked that the server was not stopped
 SERVER_KILLED: Final = "the process that started it was killed"
 LEAST_BYTES: Final = 1_000_000  # nothing can be trained with less: whoever gives less thinks of another unit
@@ -75,6 +82,7 @@ class Limits:
 
 
 NO_LIMITS: Final = Limits()
+NOTHING: Final[dict[str, Any]] = {"arguments": {}, "seconds": None, "memory": None, "reusable": False, "preload": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,15 @@ class Ended:
 class _Call:
     request: dict[str, Any]
     sent: bool = False
-    losses: int = 0  # how often somebody else has killed it
+    losses: int = 0  # how often it was killed, not by its server
+    beside: int = 0  # how often since it was last cleared, while others ran
+    alone: int = 0  # how often since then, while it was the only one
+    began: float = 0.0
+
+    @property
+    def suspect(self) -> bool:
+        """Whether it must be the only call."""
+        return self.beside >= RETRIES
 
 
 class Nursery:
@@ -107,8 +123,10 @@ class Nursery:
     values (or an `Answer` with one). `preload` lists modules that the server imports once, and functions
     ("module:name") that it calls when it has done so.
 
-    A call that somebody else kills, alone or with the server, is begun again, at most `RETRIES` times. The last time it
-    is the only one, so that a call which kills others, or the server, is the only one that fails.
+    A call that is killed, alone or with the server, and not by the server, is begun again. After `RETRIES` it is the
+    only one that runs, so that a call which kills others, or the server, is the only one that fails. It is to blame
+    only if it dies `DEATHS` times while it runs alone, and if between them a child that does nothing lives longer than
+    it did: if that one is killed too, somebody else kills, and the call is cleared.
     """
 
     def __init__(self, function: str, preload: Sequence[str] = ()) -> None:
@@ -116,6 +134,7 @@ class Nursery:
         self._calls: dict[int, _Call] = {}  # those that have not ended, by key
         self._ready: deque[Ended] = deque()
         self._keys = 0
+        self._resting: int | None = None  # the key of a child that does nothing, to see whether it is killed too
         self._marker = f"{OWN}{secrets.token_hex(8)}"  # a variable by which all descendants are found
         self._note: Path | None = None
         self._start()
@@ -212,14 +231,16 @@ class Nursery:
 
     def _send_calls(self) -> None:
         """Send the calls that may run now: all that wait, unless one of them must be the only one."""
-        suspect = next((call for call in self._calls.values() if call.losses == RETRIES), None)
+        if self._resting is not None:
+            return
+        suspect = next((call for call in self._calls.values() if call.suspect), None)
         if suspect is None:
             due = list(self._calls.values())
         else:
             due = [] if any(call.sent for call in self._calls.values()) else [suspect]
         for call in due:
             if not call.sent:
-                call.sent = True
+                call.sent, call.began = True, time.monotonic()
                 self._send(call.request)
 
     def wait(self, timeout: float | None = None) -> Ended | None:
@@ -241,6 +262,9 @@ class Nursery:
     def _take(self, report: dict[str, Any]) -> None:
         """Take in how a call has ended; begin it again if somebody else has killed it."""
         outside, ended = report.pop("outside"), Ended(**report)
+        if ended.key == self._resting:
+            self._rested(killed=outside)
+            return
         call = self._calls.get(ended.key)
         if call is None:  # it was cancelled
             return
@@ -252,12 +276,34 @@ class Nursery:
         self._send_calls()
 
     def _lose(self, call: _Call, ended: Ended) -> None:
+        """Begin a call again that was killed, once it is known whether it may be to blame; or give it up."""
         call.sent = False
         call.losses += 1
-        if call.losses > RETRIES:
+        if not call.suspect:
+            call.beside += 1
+        else:
+            call.alone += 1
+        if call.alone >= DEATHS or call.losses >= MOST_LOSSES:
             del self._calls[ended.key]
             message = f"{ended.message}, {call.losses} times in a row"
-            self._ready.append(replace(ended, message=message, losses=RETRIES))
+            self._ready.append(replace(ended, message=message, losses=call.losses - 1))
+        elif call.alone:
+            seconds = QUIET_SHARE * (time.monotonic() - call.began)
+            self._rest(min(max(seconds, LEAST_QUIET), MOST_QUIET))
+
+    def _rest(self, seconds: float) -> None:
+        """Begin a child that does nothing."""
+        self._keys += 1
+        self._resting = self._keys
+        self._send({"key": self._keys, "rest": seconds, **NOTHING})
+
+    def _rested(self, *, killed: bool) -> None:
+        """Clear the suspects if the child that did nothing was killed: it was not one of them that kills."""
+        self._resting = None
+        for call in self._calls.values():
+            if killed and call.suspect:
+                call.beside = call.alone = 0
+        self._send_calls()
 
     def _keep_going(self) -> None:
         """Continue a server that somebody has stopped; replace it if that happens again and again."""
@@ -277,6 +323,9 @@ class Nursery:
         if call is not None:
             if call.sent:
                 self._send({"cancel": key})
+            if self._resting is not None and not any(other.alone for other in self._calls.values()):
+                self._send({"cancel": self._resting})
+                self._resting = None
             self._send_calls()
         self._ready = deque(ended for ended in self._ready if ended.key != key)
 
@@ -284,6 +333,9 @@ class Nursery:
         """Replace a server that died, or that somebody keeps stopping, and begin its calls again."""
         self._end_server()
         self._start()
+        if self._resting is not None:
+            self._rested(killed=True)
+            return
         for key, call in list(self._calls.items()):
             if call.sent:
                 self._lose(call, Ended(key, "crash", None, SERVER_KILLED, 0.0, 0.0))

@@ -248,7 +248,8 @@ class _Server:
             for descriptor in [*others, result, output, requests]:
                 with suppress(OSError):  # on macOS, a fork does not have the selector's
                     os.close(descriptor)
-            live(self._function, request, result_end, output_end, requests_end)
+            function = self._function if "rest" not in request else lambda: time.sleep(request["rest"])
+            live(function, request, result_end, output_end, requests_end)
         for descriptor in (result_end, output_end, requests_end):
             os.close(descriptor)
         with suppress(OSError):
