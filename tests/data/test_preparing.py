@@ -27,7 +27,7 @@ def test_bools_are_validated_on_bools_or_1_and_0(wrong: list[Any], *, of_objects
     train, labels = pd.DataFrame({"b": [True, False] * 20, "n": range(40)}), ["u", "v"] * 20
     for right in ([True, False] * 20, [1, 0] * 20, [1.0, None] * 20):
         assert prepare(train, labels, validation=(frame(right), labels)).valid_size == 40
-    with pytest.raises(InputError, match="Column 'b' .*must hold"):
+    with pytest.raises(InputError, match=r"Column 'b' .*must hold"):
         prepare(train, labels, validation=(frame(wrong), labels))
 
 

@@ -13,23 +13,35 @@ import pyarrow as pa
 
 from pydaub.data.assembly import About, Table, assembled
 from pydaub.data.coercion import laid_out, refuse_infinite, text_names
-from pydaub.data.columns import check_roles, form_of, group_codes, infer_columns, left_out, read_as_text, times
-from pydaub.data.formats import files_of, read
+from pydaub.data.columns import (
+    check_roles,
+    form_of,
+    group_codes,
+    infer_columns,
+    infer_task,
+    is_number,
+    left_out,
+    read_as_text,
+    times,
+)
+from pydaub.data.formats import as_written, files_of, read
+from pydaub.data.formats.arrow import frame as frame_from
 from pydaub.data.formats.stores import Stored
 from pydaub.data.names import listed
 from pydaub.data.origin import refuse_changed
 from pydaub.data.prepared import ABOUT, Prepared
 from pydaub.data.rows import SparseRows
 from pydaub.data.schema import TEXTS
+from pydaub.data.spellings import merged
 from pydaub.data.split import DEFAULT_SPLIT, check_split
-from pydaub.data.target import whole_labels
+from pydaub.data.target import EXACT, whole_labels
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
 
 if TYPE_CHECKING:
     from pydaub.data.formats import Source
     from pydaub.data.formats.stores import File
-    from pydaub.data.schema import Kind, Task
+    from pydaub.data.schema import Column, Kind, Task
     from pydaub.data.split import Split
 
 Roles: TypeAlias = list[tuple[str, str]]  # the role (target, group, time, drop) and name of each column that has one
@@ -114,6 +126,10 @@ def load(  # noqa: PLR0913  # the options of the command line
     if isinstance(first.rows, pd.DataFrame):
         roles = _checked_roles(first, roles)
         about = _about(first.rows, roles, kinds)
+        if rounded := _rounded(first.rows, about.columns, kinds or {}):
+            first = read(source, encoding=encoding, text=[*forced, *rounded], drop=drop)
+            about = _about(first.rows, roles, kinds)
+        about = _with_classes_as_written(source, encoding, first.rows, about, task)
         table = _table(first.rows, about, str(source), group, time)
         other = None if validation is None else _validation(validation, encoding, first.rows, about)
     else:
@@ -211,6 +227,35 @@ def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) 
     dividing = [name for role, name in roles if role in {"group", "time"}]
     notes = [f"Column {name!r} divides the rows and is not a feature." for name in dividing]
     return About(columns, dict(roles)["target"], (*notes, *left_out(columns), *read_as_text(frame, columns, kinds)))
+
+
+def _rounded(frame: pd.DataFrame, columns: Sequence[Column], kinds: Mapping[str, Kind]) -> list[str]:
+    """Return the columns that seem constant, but may be different whole numbers that no float can tell apart."""
+    constant = [each.name for each in columns if each.kind == "constant" and each.name not in kinds]
+    values = {name: frame[name].dropna() for name in constant}
+    floats = {name: each for name, each in values.items() if len(each) and pd.api.types.is_float_dtype(each.dtype)}
+    return [name for name, each in floats.items() if abs(each.iloc[0]) >= EXACT]
+
+
+def _with_classes_as_written(
+    source: str | Path, encoding: str | None, frame: pd.DataFrame, about: About, task: Task | None
+) -> About:
+    """Keep labels apart that a file writes in different ways, such as 01 and 1, or note that they count as one."""
+    target = str(about.target)
+    labels = whole_labels(frame[target])
+    if not (is_number(labels) or pd.api.types.is_bool_dtype(labels.dtype)) or not labels.notna().any():
+        return about
+    if (task or infer_task(labels)) != "classification":
+        return about
+    texts = as_written(source, encoding, target)
+    if texts is None or len(distinct := texts.unique().drop_null()) == labels.nunique():
+        return about
+    found = merged(distinct.to_pylist(), bools=pd.api.types.is_bool_dtype(labels.dtype))
+    if found is None:
+        return about
+    if found.apart:
+        frame[target] = frame_from(pa.table({target: texts}), str(source))[target]
+    return about._replace(notes=(*about.notes, found.note))
 
 
 def _table(frame: pd.DataFrame, about: About, where: str, group: str | None = None, time: str | None = None) -> Table:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from pydaub.data.formats import arff, arrow, csv, openml, svmlight, synthetic
-from pydaub.data.formats.base import FileFormat, NamedFormat, Source, format_of
+from pydaub.data.formats.base import FileFormat, NamedFormat, Source, check_encoding, format_of
 from pydaub.data.formats.folders import files_of, read_files
 from pydaub.data.formats.stores import located
 from pydaub.errors import InputError
@@ -40,6 +42,7 @@ def read(
     """
     if not isinstance(source, str | Path) or not str(source):
         raise InputError(f"`source` must be the path of a file, or openml:ID, got {source!r}.")
+    check_encoding(encoding)
     if isinstance(source, str) and is_named(source):
         return next(named for named in NAMED_FORMATS if named.matches(source)).read(source)
     try:
@@ -54,9 +57,30 @@ def read(
         raise InputError(f"{source} must be a file that can be read, got {problem}.") from None
 
 
+def as_written(source: str | Path, encoding: str | None, column: str) -> pa.ChunkedArray | None:
+    """Return a column of CSV files as text, before it is taken for numbers or bools; None of other sources."""
+    if isinstance(source, str) and is_named(source):
+        return None
+    paths = files_of(source)
+    if any(format_of(path, FILE_FORMATS) is not csv.CSV for path in paths):
+        return None
+    parts = [csv.column_as_written(path, encoding, column) for path in paths]
+    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
+
+
 def is_named(source: str) -> bool:
     """Whether this is the name of a data set, not a path."""
     return any(named.matches(source) for named in NAMED_FORMATS)
 
 
-__all__ = ["FILE_FORMATS", "NAMED_FORMATS", "FileFormat", "NamedFormat", "Source", "files_of", "is_named", "read"]
+__all__ = [
+    "FILE_FORMATS",
+    "NAMED_FORMATS",
+    "FileFormat",
+    "NamedFormat",
+    "Source",
+    "as_written",
+    "files_of",
+    "is_named",
+    "read",
+]

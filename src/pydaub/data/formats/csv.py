@@ -47,6 +47,12 @@ def csv_table(path: File, encoding: str | None, types: Mapping[str, pa.DataType]
     return _parsed(content(path, encoding).lstrip("\r\n"), str(path), types)
 
 
+def column_as_written(path: File, encoding: str | None, name: str) -> pa.ChunkedArray:
+    """Return one column of a CSV file as text; what is read as missing is null."""
+    table = _parsed(content(path, encoding).lstrip("\r\n"), str(path), {name: pa.string()}, only=name)
+    return table[name]
+
+
 def delimiter(written: str) -> str:
     r"""Guess the delimiter: the candidate that occurs equally often in each of the first lines, and most often.
 
@@ -101,7 +107,7 @@ def column_names(written: str, separator: str, where: str) -> tuple[list[str], b
         ) from None
 
 
-def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Table:
+def _parsed(written: str, where: str, types: Mapping[str, pa.DataType], *, only: str | None = None) -> pa.Table:
     separator = delimiter(written)
     names, has_rows = column_names(written, separator, where)
     if not has_rows:
@@ -123,7 +129,7 @@ def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Ta
         while True:
             options = pv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=size, use_threads=threads)
             try:
-                table = _read(pa.py_buffer(encoded), options, parse, given)
+                table = _read(pa.py_buffer(encoded), options, parse, given, only)
                 break
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error) or size > len(encoded):
@@ -138,22 +144,29 @@ def _parsed(written: str, where: str, types: Mapping[str, pa.DataType]) -> pa.Ta
         raise ragged_row(where, row.expected_columns, row.actual_columns, row.text) from None
 
     pa.default_memory_pool().release_unused()  # which Arrow would keep
-    if is_open(table[-1]) and not ends_quoted:
+    if only is None and is_open(table[-1]) and not ends_quoted:
         raise open_quote(where)
     return table
 
 
 def _read(
-    encoded: pa.Buffer, options: pv.ReadOptions, parse: pv.ParseOptions, given: Mapping[str, pa.DataType]
+    encoded: pa.Buffer,
+    options: pv.ReadOptions,
+    parse: pv.ParseOptions,
+    given: Mapping[str, pa.DataType],
+    only: str | None = None,
 ) -> pa.Table:
-    """Return the table, with the types that Arrow infers from all of it unless they are given.
+    """Return the table, or `only` one of its columns, with the types that Arrow infers unless they are given.
 
     To infer types, Arrow keeps all blocks until the end. So those of the first block are tried first: if they fit all
     blocks, they are the same.
     """
 
     def convert(types: Mapping[str, pa.DataType] | pa.Schema) -> pv.ConvertOptions:
-        return pv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, column_types=types)
+        columns = None if only is None else [only]
+        return pv.ConvertOptions(
+            null_values=MISSING, strings_can_be_null=True, column_types=types, include_columns=columns
+        )
 
     if options.block_size < len(encoded):
         with suppress(pa.ArrowInvalid):  # they do not fit, or what is wrong is found again below

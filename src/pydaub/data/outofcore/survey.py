@@ -26,11 +26,14 @@ from pydaub.data.columns import (
     is_whole,
     left_out,
     read_as_text,
+    task_of,
 )
 from pydaub.data.formats.arrow import frame, plain
 from pydaub.data.rows import LIBRARY
 from pydaub.data.schema import TEXTS, Column, Schema
+from pydaub.data.spellings import Merged, merged
 from pydaub.data.target import (
+    EXACT,
     differ_by_spaces,
     encoded,
     labels_from_json,
@@ -216,6 +219,7 @@ class _Found:
     def result(self) -> Survey:
         types = {name: candidates[0] if candidates else pa.string() for name, candidates in self.candidates.items()}
         types = types if self.text else {}
+        types |= {name: pa.string() for name, kind in types.items() if kind == pa.float64() and self._is_rounded(name)}
         sample = self._thin_out()
         if types:
             sample = pa.table({name: _typed(sample[name], types[name]) for name in sample.column_names})
@@ -225,6 +229,9 @@ class _Found:
         used = [column for column in columns if column.used]
         held = laid_out(rows, used, form).held
         held = alike(held, used) if form == "frame" else held
+        if same := self._merged_labels(types):
+            notes.append(same.note)
+            types |= {self.target: pa.string()} if same.apart else {}
         task, labels, counts = self._classes(rows[self.target], types)
         notes += differ_by_spaces(labels.tolist())
         if self.missing[self.target]:
@@ -254,6 +261,11 @@ class _Found:
             columns.append(replace(column, kind=kind, missing=self.missing[column.name], distinct=None))
         return tuple(columns)
 
+    def _is_rounded(self, name: str) -> bool:
+        """Whether a column of floats seems constant only because they cannot tell large whole numbers apart."""
+        numbers = {*map(float, self.few[name])} if name not in (self.target, *self.kinds) else set()
+        return len(numbers) == 1 < len(self.few[name]) and abs(numbers.pop()) >= EXACT
+
     def _with_the_rare(self, sample: pd.Series[Any], kind: Kind, type_: pa.DataType | None) -> Kind:
         """Return the kind of a column by the sample, and by the values that it lacks, if they were kept."""
         name, found = str(sample.name), list(self.few[str(sample.name)])
@@ -272,6 +284,16 @@ class _Found:
         if len(numbers) < len(values) or len(np.unique(numbers)) < len(numbers) or not is_whole(numbers):
             return False
         return bool(NEARLY_GAPLESS * self.rows <= numbers.max() - numbers.min() + 1 <= self.rows)
+
+    def _merged_labels(self, types: Mapping[str, pa.DataType]) -> Merged | None:
+        """Return what is to be said of classes that are written in several ways."""
+        kind = types.get(self.target, pa.string())
+        if not self.labels or kind == pa.string() or pa.types.is_timestamp(kind):
+            return None
+        values = _typed(pa.array(list(self.labels), pa.string()), kind).to_pandas().drop_duplicates()
+        if len(values) == len(self.labels) or (self.task or task_of(values, self.rows)) != "classification":
+            return None
+        return merged(self.labels, bools=kind == pa.bool_())
 
     def _classes(self, sample: pd.Series[Any], types: Mapping[str, pa.DataType]) -> tuple[Task, Array, tuple[int, ...]]:
         """Return the task, the sorted classes, and the number of rows of each."""
