@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import PATIENCE, call
+from cli.commands import PATIENCE, call, refused
 from pydaub import __version__
 from pydaub.cli import everything
 
@@ -61,10 +61,51 @@ def test_help_of_a_command(command: str) -> None:
     ],
 )
 def test_usage_errors_have_exit_code_2(arguments: tuple[str, ...]) -> None:
-    done = call(*arguments)
+    line = refused(*arguments)
+    command = f"pydaub {arguments[0]}" if arguments[0] not in {"fly", "--fly"} else "pydaub"
+    assert line.endswith(f". `{command} --help` says more.")
+
+
+def test_an_empty_encoding_is_refused(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("n,y\n" + "1.5,u\n2.5,v\n" * 20)
+    for asked in (("run", rows, "--target", "y"), ("run", "parity:200"), ("prepare", rows, "--target", "y")):
+        out = tmp_path / "out"
+        assert "`encoding` must be one of text that Python knows" in refused(*asked, "--out", out, "--encoding", "")
+        assert not out.exists()
+
+
+ODD = ("x" * 5000, "x " * 2500, "x\n" * 2500, "x, " * 2500, "'" * 5000, "\x1b[31m" * 1000)
+
+
+@pytest.mark.parametrize("text", ODD, ids=lambda text: repr(text[:4]))
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("TEXT",),
+        ("--TEXT",),
+        ("run", "x.csv", "--TEXT"),
+        ("run", "TEXT", "--target", "y"),
+        ("run", "x.csv", "--target", "y", "TEXT"),
+        *(("run", "parity:200", option, "TEXT") for option in ("--task", "--seed", "--jobs", "--strategy", "--target")),
+        *(
+            ("run", "parity:200", option, "TEXT")
+            for option in ("--learners", "--scoring", "--ratio", "--sizes", "--kind")
+        ),
+        *(("run", "parity:200", option, "TEXT") for option in ("--time-limit", "--encoding", "--delta", "--drop")),
+        ("show", "TEXT"),
+        ("steer", "x", "TEXT"),
+        ("learners", "TEXT"),
+    ],
+    ids=" ".join,
+)
+def test_a_refusal_is_one_line_that_repeats_little_of_the_input(arguments: tuple[str, ...], text: str) -> None:
+    done = call(*(argument.replace("TEXT", text) for argument in arguments))
     assert (done.code, done.out) == (2, "")
-    assert done.err.splitlines()[-1].startswith("Error: ")
-    assert "Traceback" not in done.err
+    assert done.err.count("\n") == 1
+    assert done.err.startswith("pydaub: ")
+    assert len(done.err) <= 2010
+    assert "x" * 301 not in done.err
 
 
 def test_the_installed_command() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import re
 import signal
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
@@ -23,7 +25,7 @@ from pydaub.errors import (
     PydaubError,
     one_line,
 )
-from pydaub.views.summary import plain
+from pydaub.views.summary import plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,11 +34,25 @@ EXIT_FAILED: Final = 1
 EXIT_BAD_INPUT: Final = 2
 EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 LONGEST_NAME: Final = 200  # characters of a file's name in a message
+LONGEST_WORD, LONGEST_LINE = 300, 2000  # characters in a message
+LONG_WORD: Final = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
+UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]  # the same in all versions, and not public
 # Commands as `pydaub --help` lists them: what a newcomer needs first comes first.
 ORDER: Final = (
     *("run", "resume", "show", "predict", "watch", "steer", "report", "plot", "advise", "export"),
     *("compare", "learners", "prepare", "demo", "replay", "recorded", "doctor", "clean"),
 )
+
+
+def _refused(error: Any, asked: str | None = None) -> Exception:  # noqa: ANN401  # of a class that is not public
+    """Print one line on what is wrong with the arguments, and return what ends the command that was asked for."""
+    message = error.format_message()
+    if message.startswith("Usage: "):  # there are no arguments
+        return cast("Exception", error)
+    command = "pydaub" if asked is None else f"pydaub {asked}"
+    said = " ".join(message.split()).rstrip(".")  # the choices of a missing option take a line each
+    complain(f"{said}. `{command} --help` says more.")
+    return typer.Exit(EXIT_BAD_INPUT)
 
 
 class _Commands(TyperGroup):
@@ -45,6 +61,12 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  # as below
         return sorted(super().list_commands(ctx), key=ORDER.index)
 
+    def make_context(self, *arguments: Any, **more: Any) -> Any:  # noqa: ANN401  # as below
+        try:
+            return super().make_context(*arguments, **more)
+        except UsageError as error:
+            raise _refused(error) from None
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own context is not public
         try:
             return super().invoke(ctx)
@@ -52,10 +74,8 @@ class _Commands(TyperGroup):
             what = "A file ends too early" if isinstance(error, EOFError) else "There is not enough memory"
             complain(f"{what} ({one_line(error)}).")
             raise typer.Exit(EXIT_FAILED) from None
-        except typer.BadParameter as error:
-            if "\n" not in (message := error.format_message()):
-                raise
-            (error.ctx or ctx).fail(" ".join(message.split()))  # the choices of a missing option take a line each
+        except UsageError as error:
+            raise _refused(error, ctx.invoked_subcommand) from None
 
 
 app = typer.Typer(
@@ -82,12 +102,13 @@ def run_command(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         what = "write the output" if error.filename is None else f"use {str(error.filename)[:LONGEST_NAME]}"
         complain(f"Cannot {what}: {error.strerror}.")
-        sys.exit(EXIT_FAILED)
+        sys.exit(EXIT_BAD_INPUT if error.errno == errno.ENAMETOOLONG else EXIT_FAILED)
 
 
 def complain(message: str) -> None:
-    """Print one line on stderr."""
-    typer.echo(f"pydaub: {plain(message)}", err=True)
+    """Print one line on stderr; what it repeats of the input may be long, and is shortened."""
+    message = LONG_WORD.sub(lambda found: shortened(found[0], LONGEST_WORD), plain(message))
+    typer.echo(f"pydaub: {shortened(message, LONGEST_LINE)}", err=True)
 
 
 @contextmanager

@@ -132,9 +132,10 @@ def content(path: File, encoding: str | None) -> str:
 def check_encoding(encoding: str | None) -> None:
     """Raise if Python does not know this encoding of text; some of its codecs, such as rot13, are for other things."""
     try:
-        codecs.lookup(encoding or "utf-8")
+        name = "utf-8" if encoding is None else encoding
+        codecs.lookup(name)
         with suppress(UnicodeError):
-            b"a".decode(encoding or "utf-8")
+            b"a".decode(name)
     except (LookupError, ValueError):
         raise InputError(
             f"`encoding` must be one of text that Python knows, such as latin-1, got {encoding!r}."
