@@ -109,6 +109,20 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
         Folder(tmp_path).open("inner")
 
 
+def test_a_file_with_other_names_is_not_written_in_place(private: Path, tmp_path: Path) -> None:
+    """An archive can unpack such a file: a name in its folder for a file that was there before."""
+    os.link(private / "file", tmp_path / "shared")
+    folder = Folder(tmp_path)
+    for flags in (os.O_RDWR, os.O_WRONLY | os.O_APPEND, os.O_RDWR | os.O_CREAT):
+        with pytest.raises(OSError, match="it has other names"):
+            folder.open("shared", flags)
+    with pytest.raises(OSError, match="it has other names"):
+        folder.open("shared", alone=True)
+    assert folder.read("shared") == PRIVATE
+    folder.write("shared", b"mine")
+    unchanged(private)
+
+
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     with pytest.raises(OSError, match="directory"):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
 LINK: Final = "it is a link, which could lead anywhere"
+SHARED: Final = "it has other names (hard links), and may be a file of something else: put a copy there"
 OUTSIDE: Final = "it must be the name of a file within the folder"
 OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | OPEN
@@ -45,16 +46,21 @@ class Folder:
         self._root, self._part = Path(path), part
         self.path = self._root / part
 
-    def open(self, name: str, flags: int = os.O_RDONLY) -> int:
-        """Return a descriptor of a regular file."""
+    def open(self, name: str, flags: int = os.O_RDONLY, *, alone: bool = False) -> int:
+        """Return a descriptor of a regular file; one with other names is not opened to be written, or to be `alone`."""
         with self._above(name) as (folder, last):
             file = os.open(last, flags | FILE, 0o666, dir_fd=folder)
-        if not stat.S_ISREG(kind := os.fstat(file).st_mode):
-            os.close(file)
-            if stat.S_ISDIR(kind):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self.path / name))
-            raise OSError(errno.EINVAL, "it must be a regular file", str(self.path / name))
-        return file
+        found = os.fstat(file)
+        if stat.S_ISDIR(found.st_mode):
+            wrong = errno.EISDIR, os.strerror(errno.EISDIR)
+        elif not stat.S_ISREG(found.st_mode):
+            wrong = errno.EINVAL, "it must be a regular file"
+        elif found.st_nlink > 1 and (alone or flags & (os.O_WRONLY | os.O_RDWR)):
+            wrong = errno.EMLINK, SHARED
+        else:
+            return file
+        os.close(file)
+        raise OSError(*wrong, str(self.path / name))
 
     def read(self, name: str, most: int = -1) -> bytes:
         """Return the content of a file, or its first bytes."""

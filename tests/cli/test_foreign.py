@@ -10,6 +10,7 @@ import pytest
 
 from cli.commands import CHEAP, Finished, call, refused
 from fuzz.rule import content
+from pydaub.dashboard.address import Record
 from pydaub.engines.processes import NOTE
 from pydaub.runs import ABOUT, JOURNAL
 
@@ -87,6 +88,23 @@ def test_links_further_down_are_not_followed(place: str, command: str, copied: P
     assert "a link, which could lead anywhere" in line
     assert WORD not in line
     assert content(private) == outside
+
+
+@pytest.mark.parametrize("name", ["notes.txt", NOTE, JOURNAL, "page.json", "report.html", "result.json"])
+def test_other_names_of_a_persons_file_change_and_show_nothing(name: str, copied: Path, private: Path) -> None:
+    """An archive can unpack hard links to files beside it."""
+    path = private / "file"
+    if name == JOURNAL:
+        path.write_bytes((copied / JOURNAL).read_bytes())
+    path.chmod(0o600)
+    (copied / name).unlink(missing_ok=True)
+    (copied / name).hardlink_to(path)
+    before = path.read_bytes()
+    assert call("report", copied).code == 0
+    assert call("resume", copied, "--quiet").code == (2 if name == JOURNAL else 0)
+    Record(copied).keep("http://127.0.0.1:1234/", 1234)
+    assert path.read_bytes() == before
+    assert WORD not in (copied / "report.html").read_text()
 
 
 def test_a_run_is_reached_through_a_link(finished: Finished, copied: Path, tmp_path: Path) -> None:

@@ -67,7 +67,8 @@ class Record:
         with suppress(OSError):
             file = os.open(self._path, flags, 0o600)
             about = os.fstat(file)
-            if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o077:
+            mine = about.st_uid == os.geteuid() and about.st_nlink == 1 and not about.st_mode & 0o077
+            if stat.S_ISREG(about.st_mode) and mine:
                 return file
             os.close(file)
         self._path.unlink()

@@ -16,9 +16,9 @@ LONGEST: Final = 20_000  # characters
 
 
 def notes(folder: Path) -> str:
-    """Return the notes on a run; empty if there are none."""
+    """Return the notes on a run; empty if there are none, or if the file is also one of somebody else."""
     try:
-        with os.fdopen(Folder(folder).open(NOTES), encoding="utf-8", errors="replace") as file:
+        with os.fdopen(Folder(folder).open(NOTES, alone=True), encoding="utf-8", errors="replace") as file:
             return file.read(LONGEST)
     except OSError:
         return ""
