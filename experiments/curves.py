@@ -44,7 +44,6 @@ from replays import BEGUN, MEASURED
 
 from pydaub import PAPER_SIZES, Account, Allocation, Failure, Journal, Measurement, Outcome, Schedule, run
 from pydaub.algorithm.strategies.rounds import Rounds
-from pydaub.cli.units import seconds
 from pydaub.data import Prepared, Split, load
 from pydaub.engines.recorded import COLUMNS, FAILURE_COLUMN, SCORE_TIME, TRAIN_TIME, Table
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured, PydaubError
@@ -53,6 +52,7 @@ from pydaub.events import Evaluated, Event
 from pydaub.learners import portfolio
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan, versions
+from pydaub.runs.units import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

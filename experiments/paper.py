@@ -22,9 +22,9 @@ from plan import estimate, large, small, still_missing
 from replays import MEASURED, all_curves
 from results import PAGE, write
 
-from pydaub.cli.units import seconds
 from pydaub.errors import InputError, PydaubError
 from pydaub.learners.weka.jar import obstacle
+from pydaub.runs.units import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from datasets import DATA_SETS
 
 from pydaub import Allocation, Failure, Measurement
 from pydaub.algorithm.curve import extended
-from pydaub.cli.units import seconds
+from pydaub.runs.units import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,11 +14,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from pydaub.cli import completion, units
+from pydaub.cli import completion
 from pydaub.cli.app import EXIT_FAILED, app, complain
 from pydaub.cli.options import Json, figure
 from pydaub.errors import InputError, PydaubError
-from pydaub.runs import ABOUT, JOURNAL, RUNS
+from pydaub.runs import ABOUT, JOURNAL, RUNS, units
 from pydaub.views.summary import counted
 from pydaub.views.terminal import console, print_lines, print_table
 

@@ -13,13 +13,14 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from pydaub.cli import completion, units
+from pydaub.cli import completion
 from pydaub.cli.app import app, complain, for_the_result
 from pydaub.cli.cleaning import check_output
 from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, WekaJar, figure, output
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError
 from pydaub.records import PORTFOLIOS
+from pydaub.runs import units
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_lines, print_run, print_table
 

@@ -13,11 +13,12 @@ import typer
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES, strategies_with
-from pydaub.cli import completion, units
+from pydaub.cli import completion
 from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
 from pydaub.records import METRICS, PORTFOLIOS, SCORE_ROWS, VALIDATION_FRACTION, VALIDATION_ROWS, parsed
+from pydaub.runs import units
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Parameter

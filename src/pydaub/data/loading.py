@@ -17,11 +17,8 @@ from pydaub.data.columns import (
     check_roles,
     form_of,
     group_codes,
-    infer_columns,
     infer_task,
     is_number,
-    left_out,
-    read_as_text,
     times,
 )
 from pydaub.data.formats import as_written, files_of, read
@@ -30,6 +27,7 @@ from pydaub.data.formats.stores import Stored
 from pydaub.data.names import listed
 from pydaub.data.origin import refuse_changed
 from pydaub.data.prepared import ABOUT, Prepared
+from pydaub.data.preparing import described
 from pydaub.data.rows import SparseRows
 from pydaub.data.schema import TEXTS
 from pydaub.data.spellings import merged
@@ -223,10 +221,10 @@ def _checked_roles(source: Source, roles: Roles) -> Roles:
 
 def _about(frame: pd.DataFrame, roles: Roles, kinds: Mapping[str, Kind] | None) -> About:
     """Describe the features, with a note for each column that is not one."""
-    columns = infer_columns(frame.drop(columns=[name for _, name in roles]), kinds)
+    about = described(frame.drop(columns=[name for _, name in roles]), kinds, dict(roles)["target"])
     dividing = [name for role, name in roles if role in {"group", "time"}]
     notes = [f"Column {name!r} divides the rows and is not a feature." for name in dividing]
-    return About(columns, dict(roles)["target"], (*notes, *left_out(columns), *read_as_text(frame, columns, kinds)))
+    return about._replace(notes=(*notes, *about.notes))
 
 
 def _rounded(frame: pd.DataFrame, columns: Sequence[Column], kinds: Mapping[str, Kind]) -> list[str]:

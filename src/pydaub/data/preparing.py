@@ -10,8 +10,18 @@ import pyarrow as pa
 from scipy import sparse
 
 from pydaub.data.assembly import About, Table, assembled
-from pydaub.data.coercion import refuse_infinite, refuse_other_truths
-from pydaub.data.columns import given_columns, group_codes, is_polars, series, times
+from pydaub.data.coercion import laid_out, refuse_infinite, refuse_other_truths
+from pydaub.data.columns import (
+    form_of,
+    given_columns,
+    group_codes,
+    infer_columns,
+    is_polars,
+    left_out,
+    read_as_text,
+    series,
+    times,
+)
 from pydaub.data.frames import is_frame, native, plain_column, plain_table
 from pydaub.data.names import checked_names, listed
 from pydaub.data.rows import FrameRows, MatrixRows, Rows, SparseRows, frame_of
@@ -20,6 +30,8 @@ from pydaub.data.split import DEFAULT_SPLIT, check_split
 from pydaub.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydaub.data.prepared import Prepared
     from pydaub.data.schema import Array, Kind, Task
     from pydaub.data.split import Split
@@ -37,6 +49,9 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     task: Task | None = None,
     seed: int = 0,
     columns: bool = True,
+    inferred: bool = False,
+    kinds: Mapping[str, Kind] | None = None,
+    target: str | None = None,
 ) -> Prepared:
     """Return arrays, a sparse matrix or a frame in their final order, divided into training and validation rows.
 
@@ -64,6 +79,13 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
         The seed of the order and the split.
     columns
         Whether to describe the columns in the schema; False is faster.
+    inferred
+        Whether the columns of a frame are taken as `load` takes those of a file: their kinds are inferred from their
+        values, they are converted to these, and constants and identifiers are left out.
+    kinds
+        With `inferred`, kinds that override the inferred ones, by column name.
+    target
+        The name of the target, for the schema.
 
     Examples
     --------
@@ -80,10 +102,29 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
         None if time is None else times(_column(time, rows, "time"), "time"),
     )
     other = None if validation is None else _validation(validation, rows)
-    about = About(_columns(rows) if columns else ())
-    if other is not None:
+    if inferred and rows.form == "frame":
+        about = described(frame_of(rows.held), kinds, target)
+        table = table._replace(rows=_as_described(rows, about))
+        other = other and other._replace(rows=_as_described(other.rows, about))
+    elif kinds:
+        raise InputError(f"`kind` must name columns of a frame, got {type(X).__name__} without names.")
+    else:
+        about = About(_columns(rows) if columns else (), target)
+    if other is not None and not inferred:
         refuse_other_truths(about.columns, frame_of(other.rows.held) if other.rows.form == "frame" else other.rows.held)
     return assembled(table, other, about, split=split, task=task, seed=seed)
+
+
+def described(frame: pd.DataFrame, kinds: Mapping[str, Kind] | None, target: str | None = None) -> About:
+    """Describe features by their values, with notes on those that are left out or only look like numbers."""
+    columns = infer_columns(frame, kinds)
+    return About(columns, target, (*left_out(columns), *read_as_text(frame, columns, kinds)))
+
+
+def _as_described(rows: Rows, about: About) -> Rows:
+    """Return the columns of a frame that learners see, each converted to its kind."""
+    used = [column for column in about.columns if column.used]
+    return laid_out(frame_of(rows.held), used, form_of(about.columns))
 
 
 def _rows(X: Any, name: str) -> Rows:  # noqa: ANN401  # features of any library

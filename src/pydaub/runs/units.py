@@ -1,4 +1,4 @@
-"""Parse times, amounts of memory, lists of names and column=kind pairs from the command line."""
+"""Parse times, amounts of memory, lists of names and column=kind pairs as people write them."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass
@@ -28,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
-from pydaub.data.coercion import refuse_other_truths
+from pydaub.data.coercion import new_rows, refuse_other_truths
 from pydaub.data.frames import is_frame, native, plain_column, plain_table
 from pydaub.data.names import checked_names
 from pydaub.data.preparing import is_texts
@@ -43,8 +44,10 @@ from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
 from pydaub.learners.own import kind
 from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure
+from pydaub.runs import units
 from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
+from pydaub.search.roles import Roles
 from pydaub.views.callbacks import Callbacks
 from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
@@ -52,6 +55,7 @@ from pydaub.views.summary import event_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pydaub.data import Schema
     from pydaub.runs.account import Account
     from pydaub.runs.loop import Watch
 
@@ -66,7 +70,7 @@ def _fitted_has(name: str) -> Callable[[DaubSearch], bool]:
     def check(search: DaubSearch) -> bool:
         if hasattr(search, "best_estimator_"):
             return hasattr(search.best_estimator_, name)
-        if isinstance(search._given, str):  # noqa: SLF001  # our own
+        if search._by_name:  # noqa: SLF001  # our own
             return name in ("predict", "predict_proba")  # what learners of a portfolio usually have
         return all(hasattr(estimator, name) for estimator in search._estimators())  # noqa: SLF001  # our own
 
@@ -93,8 +97,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     learners
-        A portfolio by name ("sklearn"), names of learners separated by commas, a list of (name, estimator) pairs, a
-        dict, or one estimator together with `param_grid`.
+        A portfolio by name ("sklearn"), names of learners separated by commas, a list of names, of (name, estimator)
+        pairs or of both, a dict of estimators, or one estimator together with `param_grid`.
     estimator
         The one estimator, under the name that it has in `GridSearchCV`; instead of `learners`.
     param_grid
@@ -105,6 +109,14 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         as long as a further one is worth its time, near those that did well (needs the extra `spaces`).
     task
         "classification" or "regression", where the target does not tell.
+    group
+        A column of `X` whose equal values stay in the same part. It is no feature.
+    time
+        A column of `X` by which the rows are divided: the latest ones validate. It is no feature.
+    drop
+        Columns of `X` to leave out: a list of names, or names separated by commas.
+    kind
+        Kinds of columns, such as `{"zip": "categorical"}`, instead of those that are inferred for learners by name.
     strategy
         Which strategy decides who gets data next: "frugal", "daub", "full", "subset", "elimination" or "halving".
     delta
@@ -156,12 +168,13 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     n_jobs
         Number of worker processes; -1 means one for each core. None means one.
     time_limit
-        Seconds after which the search stops with the best learner so far. Preparing the rows is not
-        included; an ensemble and refitting are, and in worker processes a refit that takes far too long is ended.
+        Time after which the search stops with the best learner so far: seconds, or a text such as "90s", "10m" or
+        "2h". Preparing the rows is not included; an ensemble and refitting are, and in worker processes a refit that
+        takes far too long is ended.
     learner_timeout
-        Limit of each evaluation in seconds.
+        Limit of each evaluation: seconds, or a text such as "90s".
     learner_memory
-        Limit of each evaluation in bytes.
+        Limit of each evaluation: bytes, or a text such as "2GB".
     engine
         "serial" (in this process), "processes", or "ray" for all CPUs of a Ray cluster, or `n_jobs` of them. None means
         "processes" if `n_jobs` or a limit is given, and "serial" otherwise.
@@ -170,7 +183,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     folder
         Folder of the run. A search that was killed continues when it is fitted again with the same data and settings.
     random_state
-        Seed for the order of rows and for the learners.
+        Seed for the order of rows and for the learners. A whole number is the `--seed` of the command line.
     verbose
         With 1, each outcome is printed to stderr; with 0, nothing is shown. None shows the search in a notebook while
         it goes on, and nothing elsewhere.
@@ -182,7 +195,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     best_estimator_
-        The selected learner, fitted.
+        The selected learner, fitted. If learners were given by name, it takes rows as they were prepared for it;
+        `predict` of the search takes them as `fit` was given them.
     best_learner_
         Its name.
     best_params_
@@ -246,6 +260,10 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     estimator: Any = None
     n_iter: int | None = 10
     task: str | None = None
+    group: str | None = None
+    time: str | None = None
+    drop: Any = None
+    kind: Any = None
     strategy: str = DEFAULT
     delta: float | None = None
     hedge: float | None = None
@@ -267,9 +285,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     adjust: bool = False
     reuse: bool = True
     n_jobs: int | None = None
-    time_limit: float | None = None
-    learner_timeout: float | None = None
-    learner_memory: int | None = None
+    time_limit: float | str | None = None
+    learner_timeout: float | str | None = None
+    learner_memory: int | str | None = None
     engine: str | None = None
     address: str | None = None
     folder: str | Path | None = None
@@ -294,16 +312,22 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         weights, groups = params.pop("sample_weight", None), params.pop("groups", None)
         if params:
-            raise InputError(f"`fit` must be given `sample_weight` and `groups` at most, got {', '.join(params)}.")
+            raise InputError(
+                f"`fit` must be given `sample_weight` and `groups` at most, got {', '.join(params)}."
+                f"{' Validation rows are `X_val` and `y_val`.' if 'eval_set' in params else ''}"
+            )
         if y is None:
             raise InputError(
                 f"`y` must be given: {type(self).__name__} requires y to be passed, but the target y is None."
             )
         seed = self._seed()
         self._check_names()
-        self._check_validation(X_val, y_val)
-        own = not isinstance(self._given, str)
-        X, y = self._checked(X, reset=True), column_or_1d(plain_column(y, "y"), warn=True)
+        self._check_validation(X_val, y_val, groups)
+        own = not self._by_name
+        X, dividing, times = self._roles.taken(X)
+        groups = groups if dividing is None else dividing
+        target = getattr(y, "name", None)
+        X, y = self._checked(X, reset=True), self._one_column(y)
         if len(y) < TOO_FEW:
             raise InputError(f"`X` must have at least {TOO_FEW} rows, got n_samples={len(y)}.")
         if pd.isna(y).any():
@@ -317,14 +341,21 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         data = prepare(
             X,
             y,
-            validation=None if X_val is None else (self._checked(X_val, reset=False), y_val),
-            split=Split(self.validation_fraction, none=self.cv is not None, most=self.validation_rows),
+            validation=None if X_val is None else (self._validating(X_val), y_val),
+            split=Split(self.validation_fraction, times is not None, self.cv is not None, self.validation_rows),
             sample_weight=weights,
             groups=groups,
+            time=times,
             task=self._task_of_learners(),
             seed=seed,
             columns=not own,
+            inferred=not own,
+            kinds=self.kind,
+            target=target if isinstance(target, str) and not own else None,
         )
+        described = not own and is_frame(X)
+        self._schema: Schema | None = data.schema if described else None
+        self._columns = _names(X) if described else []
         for note in data.notes:
             warnings.warn(note, stacklevel=3)
         learners = self._portfolio(data, seed)
@@ -344,9 +375,18 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return self.learners if self.estimator is None else self.estimator
 
     @property
+    def _by_name(self) -> bool:
+        """Whether learners of a portfolio are named, alone or among estimators: rows are then prepared for them."""
+        given = self._given
+        if isinstance(given, list | tuple):
+            named = any(isinstance(each, str | Path) for each in given)
+            return named and not any(hasattr(each, "fit") for each in given)  # which need names: `listed` says so
+        return isinstance(given, str | Path)
+
+    @property
     def _config(self) -> dict[str, Any]:
         """The configuration of scikit-learn that learners of a portfolio need, whatever is set outside."""
-        return {"transform_output": "default"} if isinstance(self._given, str) else {}
+        return {"transform_output": "default"} if self._by_name else {}
 
     def _check_names(self) -> None:
         """Refuse parameters of `GridSearchCV` that mean something else here, or nothing."""
@@ -362,21 +402,35 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         for name in ("reuse", "ensemble", "adjust", "return_train_score"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise InputError(f"`{name}` must be True or False, got {getattr(self, name)!r}.")
+        if not isinstance(self.kind, Mapping | None):
+            raise InputError(f"`kind` must be kinds by the names of columns, or None, got {self.kind!r}.")
+        if self.kind and not self._by_name:
+            raise InputError("`kind` must go with learners by name: estimators of your own get columns as they are.")
         if not isinstance(self.verbose, int | np.integer | np.bool_ | None):
             raise InputError(f"`verbose` must be True, False, a number or None, got {self.verbose!r}.")
 
     def _seed(self) -> int:
+        """Return the seed: a whole number as it is, as on the command line."""
         try:
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
+            drawn = check_random_state(self.random_state)
+            given = self.random_state
+            return int(given) if isinstance(given, int | np.integer) else int(drawn.randint(2**31 - 1))
         except ValueError as error:
             raise InputError(
                 f"`random_state` must be a whole number, a RandomState or None, got {self.random_state!r}: {error}."
             ) from None
 
-    def _check_validation(self, X_val: Any, y_val: Any) -> None:
+    def _check_validation(self, X_val: Any, y_val: Any, groups: Any) -> None:
         """Refuse half a validation set, two ways to validate, and splitters that depend on the order of rows."""
         if (X_val is None) != (y_val is None):
             raise InputError("`X_val` and `y_val` must be given together, got one of them.")
+        for name in ("group", "time") if X_val is not None else ():
+            if getattr(self, name) is not None:
+                raise InputError(f"`{name}` must go without `X_val`, which divides the rows already. Leave one out.")
+        if self.group is not None and groups is not None:
+            raise InputError("`group` must go without `groups`, got both. Leave one out.")
+        if self.time is not None and self.cv is not None:
+            raise InputError("`cv` must go without `time`: folds would mix the times. Choose one of the two.")
         if self.cv is None:
             return
         check_after(self.cv, ensemble=self.ensemble, adjust=self.adjust)
@@ -387,13 +441,14 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError(f"`cv` must be a number of folds from 2, a splitter or None, got {self.cv!r}.")
         if isinstance(self.cv, TimeSeriesSplit | PredefinedSplit):
             raise InputError(
-                f"`cv` must be a splitter of rows in any order, got {self.cv!r}: rows are shuffled. Give `X_val`."
+                f"`cv` must be a splitter of rows in any order, got {self.cv!r}: rows are shuffled. Name a column with"
+                " `time`, so that the latest rows validate, or give `X_val`."
             )
 
     def _selected(
         self, data: Prepared, learners: dict[str, Learner], seed: int, told: Callbacks, *, routed: bool
     ) -> Selection:
-        where = self._where()
+        where, limit = self._where(), _seconds(self.time_limit, "time_limit")
         task = Task(
             data,
             learners,
@@ -414,7 +469,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         with self._watched() as watch:
             others = [_raised] if isinstance(self.error_score, str) else []
             every = _all([*others, *told.watches(), *([watch] if watch else [])])
-            found = select(planned, where, time_limit=self.time_limit, watch=every, refit=bool(self.refit))
+            found = select(planned, where, time_limit=limit, watch=every, refit=bool(self.refit))
         if self.ensemble and found.account.combined is None:
             warnings.warn(NO_ENSEMBLE, stacklevel=4)
         if self.adjust and found.account.adjusted is None:
@@ -438,7 +493,11 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         shown.close(ended=True)
 
     def _where(self) -> Where:
-        limits = Limits(self.learner_timeout, self.learner_memory)
+        memory = self.learner_memory
+        limits = Limits(
+            _seconds(self.learner_timeout, "learner_timeout"),
+            units.memory(memory, "learner_memory") if isinstance(memory, str) else memory,
+        )
         if not isinstance(self.folder, str | Path | None):
             raise InputError(f"`folder` must be a path or None, got {self.folder!r}.")
         if self.folder is not None and not isinstance(self.random_state, int | np.integer):
@@ -470,10 +529,10 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _scoring(self, data: Prepared) -> Any:
         check_scoring(self.scoring)
-        return default_scoring(data) if self.scoring is None and isinstance(self._given, str) else self.scoring
+        return default_scoring(data) if self.scoring is None and self._by_name else self.scoring
 
     def _take(self, selection: Selection, data: Prepared) -> None:
-        result, self._columns = selection.result, data.schema.used
+        result, self._used = selection.result, data.schema.used
         self.result_, self.certificate_ = result, selection.certificate
         self.outlook_ = self.certificate_.prospects if self.certificate_ else ()
         self.report_ = Report(selection.account, type(self).__name__)
@@ -500,12 +559,15 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _estimators(self) -> list[Any]:
         """Return the given estimators, as far as they are known without data."""
-        if isinstance(self._given, str) or isclass(self._given):
+        given = self._given
+        if isinstance(given, str | Path) or isclass(given):
             return []
-        if hasattr(self._given, "fit"):
-            return [self._given]
+        if hasattr(given, "fit"):
+            return [given]
+        if self._by_name:
+            given = [each for each in given if not isinstance(each, str | Path)]
         try:
-            return [learner.estimator for learner in listed(self._given).values()]
+            return [learner.estimator for learner in listed(given).values()] if given or not self._by_name else []
         except InputError:  # `fit` raises it
             return []
 
@@ -596,23 +658,44 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             each.set_output(transform=transform)
         return self
 
+    @property
+    def _roles(self) -> Roles:
+        return Roles(self.group, self.time, self.drop)
+
     def _new(self, X: Any) -> Any:
         """Return new rows as the learners were given theirs."""
-        rows = self._checked(X, reset=False)
+        if self._schema is not None and is_frame(X):
+            return new_rows(self._schema, X)
+        rows = self._checked(self._roles.without(X), reset=False)
+        if self._schema is not None:  # an array, where `fit` was given a frame
+            return new_rows(self._schema, pd.DataFrame(rows).set_axis(self._columns, axis=1))
         made = frame_of(rows) if isinstance(rows, pa.Table) else rows
-        refuse_other_truths(getattr(self, "_columns", ()), made)  # of an older version, they are not known
+        refuse_other_truths(getattr(self, "_used", ()), made)  # of an older version, they are not known
         return made
+
+    def _validating(self, X_val: Any) -> Any:
+        """Return validation rows as `prepare` takes them."""
+        rows = self._roles.without(X_val)
+        return plain_table(rows, "X_val") if self._by_name and is_frame(rows) else self._checked(rows, reset=False)
+
+    @staticmethod
+    def _one_column(y: Any) -> Any:
+        """Return the target as an array."""
+        found = plain_column(y, "y")
+        if getattr(found, "ndim", 1) == 2 and found.shape[1] > 1:  # noqa: PLR2004  # a table
+            raise InputError(f"`y` must be one column, got {found.shape[1]}. Search for each of them in turn.")
+        return column_or_1d(found, warn=True)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Validate the rows and keep their kind; a frame may hold anything."""
-        if not isinstance(self._given, str) and is_texts(X):
+        if not self._by_name and is_texts(X):
             return X
         if is_frame(X):
             X = native(X, "X")
             checked_names(X.column_names if isinstance(X, pa.Table) else X.columns, "`X`")
             validate_data(self, X, skip_check_array=True, reset=reset)
             # A portfolio gets the same, whatever library the frame comes from.
-            if isinstance(self._given, str) or isinstance(X, pa.Table):
+            if self._by_name or isinstance(X, pa.Table):
                 return plain_table(X, "X")
             # The learners have been given names that are text, as `prepare` makes them.
             return X.set_axis(X.columns.map(str), axis=1) if hasattr(X, "set_axis") else X
@@ -632,6 +715,16 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     transform = _delegated("transform", "Transform the rows with the selected learner.")
     score_samples = _delegated("score_samples", "Return the selected learner's scores of the rows.")
     inverse_transform = _delegated("inverse_transform", "Invert `transform` with the selected learner.")
+
+
+def _names(X: Any) -> list[str]:
+    """Return the names of the columns of a frame of pandas or a table of Arrow."""
+    return list(X.column_names if isinstance(X, pa.Table) else X.columns)
+
+
+def _seconds(given: Any, name: str) -> Any:
+    """Return a time in seconds, if it is a text with a unit."""
+    return units.seconds(given, name) if isinstance(given, str) else given
 
 
 def _all(watches: list[Watch]) -> Watch:
