@@ -56,7 +56,7 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("seed", "asked"), enumerate(ASKED), ids=str)
+@pytest.mark.parametrize(("seed", "asked"), [*enumerate(ASKED)], ids=str)
 def test_the_same_file_and_seed_give_the_same_run(seed: int, asked: dict[str, Any], tmp_path: Path) -> None:
     """Every setting, the rows with their split and kinds, and every outcome."""
     rows = table(seed)

@@ -310,7 +310,12 @@ class IsolatedEngine:
                 seconds = min(math.inf if limits.seconds is None else limits.seconds, max(until - self.clock, LEAST))
                 own = replace(limits, seconds=None if seconds == math.inf else seconds)
                 places[nursery.begin(arguments, own, preload=preload)] = place
-            ended = nursery.wait()
+            try:
+                ended = nursery.wait()
+            except BaseException:  # Ctrl-C
+                for key in places:
+                    nursery.cancel(key)
+                raise
             if ended is not None:
                 found[places.pop(ended.key)] = _checked(ended)
         for ended in found.values():

@@ -28,6 +28,7 @@ START: Final = 2.0  # seconds until processes for it have started
 USUAL_MEMBERS: Final = 3  # learners in an ensemble, at most
 MOST_OF_LIMIT: Final = 0.45  # the largest share of a time limit that is kept for it; where that is too little, none is
 LATEST: Final = 1.1  # of the time limit, when learners that are fitted once more must be ready
+NOT_AGAIN: Final = "Not trained once more with the validation rows, because that was interrupted: {}."
 TOO_LATE: Final = "Not trained once more with the validation rows, because that would exceed the time limit: {}."
 
 
@@ -53,12 +54,21 @@ class HandOver:
         How many are fitted at the same time.
     time_limit
         Seconds that the run and this may take together.
+    spared
+        Whether Ctrl-C ends only that learners are fitted once more; those that were scored are then handed over.
     """
 
-    def __init__(
-        self, task: Task, engine: TaskEngine, *, refit: bool, workers: int, time_limit: float | None = None
+    def __init__(  # noqa: PLR0913  # what a person may ask for
+        self,
+        task: Task,
+        engine: TaskEngine,
+        *,
+        refit: bool,
+        workers: int,
+        time_limit: float | None = None,
+        spared: bool = False,
     ) -> None:
-        self._task, self._engine, self._workers = task, engine, workers
+        self._task, self._engine, self._workers, self._spared = task, engine, workers, spared
         self._refit = refit and (task.data.valid_size > 0 or task.cv is not None)
         self._in_reach: dict[Allocation, bool] = {}  # whether the limit left time for this when it became the best
         self._limit = math.inf if time_limit is None else time_limit
@@ -164,10 +174,16 @@ class HandOver:
         again = self._in_time(account, [*scores])
         missing = [each for each, fitted in kept.items() if fitted is None and each not in again]
         # One that was not kept must be fitted in any case.
-        until = math.inf if any(kept[each] is None for each in again) else LATEST * self._limit
-        found = self._engine.fit(again, with_validation=True, until=until) if again else {}
+        needed = any(kept[each] is None for each in again)
+        until, notes = math.inf if needed else LATEST * self._limit, list[str]()
+        try:
+            found = self._engine.fit(again, with_validation=True, until=until) if again else {}
+        except KeyboardInterrupt:
+            if needed or not self._spared:
+                raise
+            found = {}
+            notes.append(NOT_AGAIN.format(", ".join(each.learner for each in again)))
         found |= self._engine.fit(missing, with_validation=False) if missing else {}
-        notes = []
         for each, fitted in found.items():
             if not isinstance(fitted, FitFailed):
                 kept[each] = fitted

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 from pydaub.algorithm.strategies import Strategy
+from pydaub.engines import SerialEngine
 from pydaub.errors import (
     TIME_LIMIT,
     AllLearnersFailed,
@@ -39,6 +40,7 @@ from pydaub.events import (
 from pydaub.records import Allocation, Outcome, Postponed
 from pydaub.runs.account import BY_HAND, Account
 from pydaub.runs.hurry import Hurry
+from pydaub.runs.interrupting import INTERRUPTED, Interrupt
 from pydaub.runs.journal import Journal
 from pydaub.runs.steering import POLL_SECONDS, Mailbox
 
@@ -119,7 +121,8 @@ class _Stop(Exception):
 class Loop:
     """What `run` does, with the whole account as its result; `started` describes a run without a journal.
 
-    With `keep_open`, nothing runs on the engine at the end, but it is not closed: more is to be done with it.
+    With `keep_open`, nothing runs on the engine at the end, but it is not closed: more is to be done with it. With
+    `interrupt`, Ctrl-C stops the run with the best learner so far.
     """
 
     def __init__(  # noqa: PLR0913  # as `run`
@@ -137,6 +140,7 @@ class Loop:
         drawing: Drawing | None = None,
         reserve: Callable[[Account], float] | None = None,
         keep_open: bool = False,
+        interrupt: Interrupt | None = None,
     ) -> None:
         if not isinstance(strategy, Strategy):
             raise InputError(f"`strategy` must be a Strategy, got {strategy!r}.")
@@ -168,6 +172,7 @@ class Loop:
         self._clock_before = 0.0
         self._pending: set[Allocation] = set()
         self._keep_open = keep_open
+        self._interrupt, self._in_process = interrupt, isinstance(engine, SerialEngine)
         self._refused: set[Allocation] = set()
         self._reserve = reserve  # seconds before the deadline that are needed once the run has stopped
         limited = math.inf if time_limit is None else time_limit
@@ -311,8 +316,8 @@ class Loop:
             return
         left = math.inf if self._paused_at is not None else self._left()
         left = min(left, self._hurry.until(left))  # do not sleep through the last moment
-        wait = min(left, POLL_SECONDS) if self._steering else left
-        collected = self._engine.collect(None if wait == math.inf else max(wait, 0.0))
+        wait = min(left, POLL_SECONDS) if self._steering or self._interrupt else left
+        collected = self._collected(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:
             allocation, outcome = collected
             self._pending.remove(allocation)
@@ -320,6 +325,18 @@ class Loop:
                 raise _Stop(BY_HAND)
         elif self._paused_at is None and self._left() <= 0:
             raise _Stop(TIME_LIMIT)
+
+    def _collected(self, timeout: float | None) -> tuple[Allocation, Outcome] | None:
+        """Collect from the engine; what trains in this process can be interrupted."""
+        if self._interrupt is None or not self._in_process:
+            return self._engine.collect(timeout)
+        try:
+            with self._interrupt.at_once():
+                return self._engine.collect(timeout)
+        except KeyboardInterrupt:
+            if not self._interrupt.wanted:
+                raise
+            raise _Stop(INTERRUPTED) from None
 
     def _left(self) -> float:
         """Return the seconds until the run must stop."""
@@ -329,6 +346,8 @@ class Loop:
 
     def _obey(self) -> bool:
         """Carry out the commands that have come; return whether there were any."""
+        if self._interrupt is not None and self._interrupt.wanted:
+            raise _Stop(INTERRUPTED)
         commands = self._commands()
         for place, (key, given) in enumerate(commands.items(), start=1):
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pydaub.records import Allocation, Outcome
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
+    from pydaub.runs.interrupting import Interrupt
     from pydaub.runs.loop import Watch
     from pydaub.runs.result import Result
     from pydaub.runs.saving import Saved
@@ -80,13 +81,15 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     retry: bool = False,
     hand_over: bool = True,
     save_to: Path | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Selection:
     """Carry a plan out, to the fitted learner.
 
     With `refit`, the selected learner is fitted once more on all rows, validation rows included, unless the run was
     stopped by hand or before any learner had all training rows; a time limit includes that. With `retry`, learners that
     have failed get another chance. Without `hand_over`, only the measurements are made. With `save_to`, the learner is
-    saved in that folder and not loaded into this process.
+    saved in that folder and not loaded into this process. With `interrupt`, Ctrl-C stops the run with the best learner
+    so far, or ends that it is fitted once more.
     """
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
@@ -111,7 +114,8 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
 
         steering = None if mailbox is None else Steering(mailbox, admit)
         drawing = Drawing(plan.spaces, task.seed, let_in) if plan.spaces else None
-        after = HandOver(task, engine, refit=refit, workers=where.at_once, time_limit=time_limit)
+        spared = interrupt is not None
+        after = HandOver(task, engine, refit=refit, workers=where.at_once, time_limit=time_limit, spared=spared)
         loop = Loop(
             plan.strategy,
             engine,
@@ -125,8 +129,11 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             drawing=drawing,
             reserve=after.seconds if hand_over else None,
             keep_open=hand_over,
+            interrupt=interrupt,
         )
-        account, handed = loop.run(), Handed()
+        with interrupt or nullcontext():
+            account = loop.run()
+        handed = Handed()
         if hand_over:
             if combination := after.combine(account):
                 loop.combined(combination)

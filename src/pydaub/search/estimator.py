@@ -18,6 +18,7 @@ import pyarrow as pa
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring as check_scorer
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.utils import assert_all_finite, check_random_state, get_tags
@@ -35,7 +36,7 @@ from pydaub.data.names import checked_names
 from pydaub.data.preparing import is_texts
 from pydaub.data.rows import frame_of
 from pydaub.engines.registry import Where, workers_from
-from pydaub.errors import FitFailed, InputError
+from pydaub.errors import FitFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
 from pydaub.events import Evaluated, Event
 from pydaub.exports.grid import cv_results, parameters
@@ -43,8 +44,9 @@ from pydaub.exports.mlflow import autologged, autologs, without_autologging
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
 from pydaub.learners.own import kind
-from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure
+from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure, score_text
 from pydaub.runs import units
+from pydaub.runs.interrupting import INTERRUPTED, Interrupt
 from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.search.roles import Roles
@@ -81,7 +83,7 @@ def _delegated(name: str, description: str) -> Any:
     """Return a method that delegates to the selected learner and exists only if the learner has it."""
 
     def method(self: DaubSearch, X: Any) -> Any:
-        check_is_fitted(self)
+        self._check_fitted()
         rows = X if name == "inverse_transform" else self._new(X)
         with config_context(**self._config):
             return getattr(self.best_estimator_, name)(rows)
@@ -362,12 +364,32 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         routed = own and self._routes(weights, groups)
         metadata = {"sample_weight": weights, "groups": groups}
         told = Callbacks(self, X=X, y=y, metadata={name: it for name, it in metadata.items() if it is not None})
-        with without_autologging():
+        with without_autologging(), self._interruptible():
             self._take(self._selected(data, learners, seed, told, routed=routed), data)
         told.end()
         if autologs():
             autologged(self, X, y)
         return self
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Leave no learner of an earlier `fit` if this one is interrupted before it has one of its own."""
+        self._interrupted = False
+        try:
+            yield
+        except (KeyboardInterrupt, NothingMeasured) as error:
+            if isinstance(error, NothingMeasured) and error.reason != INTERRUPTED:
+                raise
+            self._interrupted = True
+            for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+                delattr(self, name)
+            raise KeyboardInterrupt from None
+
+    def _check_fitted(self) -> None:
+        if getattr(self, "_interrupted", False) and not hasattr(self, "best_estimator_"):
+            how = "Call it again to continue." if self.folder else "With `folder`, calling it again would continue."
+            raise NotFittedError(f"Nothing was trained: `fit` was interrupted before it had a learner. {how}")
+        check_is_fitted(self)
 
     @property
     def _given(self) -> Any:
@@ -469,13 +491,18 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         with self._watched() as watch:
             others = [_raised] if isinstance(self.error_score, str) else []
             every = _all([*others, *told.watches(), *([watch] if watch else [])])
-            found = select(planned, where, time_limit=limit, watch=every, refit=bool(self.refit))
+            found = select(planned, where, time_limit=limit, watch=every, refit=bool(self.refit), interrupt=Interrupt())
         if self.ensemble and found.account.combined is None:
             warnings.warn(NO_ENSEMBLE, stacklevel=4)
         if self.adjust and found.account.adjusted is None:
             warnings.warn(NOT_ADJUSTED, stacklevel=4)
         if found.note:
             warnings.warn(found.note, stacklevel=4)
+        if found.result.stopped == INTERRUPTED:
+            how = "goes on" if self.folder else "searches anew; with `folder`, it would go on"
+            best = f"{found.result.selected} is the best so far, with {score_text(found.result.valid_score or 0.0)}"
+            rows = f"{found.result.selected_size or 0:,} of {found.result.full_size:,} rows"
+            warnings.warn(f"Interrupted: {best} on {rows}. Calling `fit` again {how}.", stacklevel=4)
         return found
 
     @contextmanager
@@ -646,7 +673,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, **params: Any) -> float:
         """Return the selected learner's score on the given rows, by the scorer of the search."""
-        check_is_fitted(self)
+        self._check_fitted()
         rows = self._new(X)
         with config_context(**self._config):
             return float(self.scorer_(self.best_estimator_, rows, plain_column(y, "y"), **params))
