@@ -1,7 +1,8 @@
 """pydaub: find the learner that will be best on all your data, without training all of them on all of it.
 
 Importing this needs the standard library alone and changes nothing global. Names are imported when they are first used:
-`DaubSearch` and `WekaClassifier` need scikit-learn, and a command that is interrupted at once ends without a traceback.
+`DaubSearch`, `Space`, `WekaClassifier` and `load` need scikit-learn, and a command that is interrupted at once ends
+without a traceback.
 """
 
 from __future__ import annotations
@@ -56,13 +57,14 @@ if TYPE_CHECKING:
         Submitted,
         Withdrawn,
     )
+    from pydaub.learners import Space
     from pydaub.learners.weka.classifier import WekaClassifier
     from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores
     from pydaub.runs.account import Account
     from pydaub.runs.journal import Journal
     from pydaub.runs.loop import run
     from pydaub.runs.result import Result, Step
-    from pydaub.search import DaubSearch
+    from pydaub.search import DaubSearch, load
 
 __version__ = "0.1.0"
 
@@ -113,6 +115,7 @@ __all__ = [
     "Selected",
     "SerialEngine",
     "SlopeBound",
+    "Space",
     "Started",
     "Steerable",
     "Steered",
@@ -126,6 +129,7 @@ __all__ = [
     "UpperBound",
     "WekaClassifier",
     "Withdrawn",
+    "load",
     "run",
 ]
 
@@ -144,6 +148,7 @@ _MODULES = (
     "runs.account",
     "runs.result",
     "runs.loop",
+    "learners",
     "search",
     "learners.weka.classifier",
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.dashboard.page import assembled
 from pydaub.data.writing import write_output
 from pydaub.errors import grouped
+from pydaub.views.glance import result_line
 from pydaub.views.story import story
 from pydaub.views.summary import shown
 
@@ -25,7 +26,7 @@ COLUMNS: Final = ("learner", "size", "train", "valid", "bound", "priority", "row
 TALL: Final = 820  # pixels in a notebook
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A run to show: in a notebook it displays the page.
 
@@ -61,6 +62,9 @@ class Report:
         path = Path(path)
         write_output(path, self.html.encode(errors="backslashreplace"), named=named)
         return path
+
+    def __repr__(self) -> str:
+        return f'{result_line(self.account)}\nA notebook shows its page, and save("report.html") writes it to a file.'
 
     def _repr_html_(self) -> str:
         frame = f'style="width: 100%; height: {TALL}px; border: 0" sandbox="allow-scripts allow-downloads"'

@@ -38,7 +38,7 @@ class Space(Learner):
 
     Parameters
     ----------
-    name, estimator, description
+    name, estimator, description, family, params
         As for `Learner`.
     parameters
         Dict from parameters of the estimator to lists of values or to distributions of scipy. A list of dicts holds

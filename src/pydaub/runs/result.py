@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING
 
 from pydaub.algorithm.curve import evaluation_ahead
-from pydaub.records import Allocation, Failure, Measurement
+from pydaub.records import Allocation, Failure, Measurement, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +25,7 @@ class Step:
     bound: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """What a run did.
 
@@ -64,6 +65,23 @@ class Result:
     resumed: int = 0
     selected_size: int | None = None
     stopped: str | None = None
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        return f"<p>{'<br>'.join(map(escape, self._lines()))}</p>"
+
+    def _lines(self) -> tuple[str, str]:
+        """Return who was selected, and what that cost."""
+        learners = {step.allocation.learner for step in self.steps}
+        failed = f", {len(self.failures):,} failed" if self.failures else ""
+        cost = f"{len(learners):,} learners{failed}: {len(self.steps):,} trainings, {self.seconds:,.1f} s of training."
+        if self.selected is None or self.selected_size is None or self.valid_score is None:
+            return f"Nothing is selected: {self.stopped or 'every learner failed'}.", cost
+        does = "is selected" if self.stopped is None else f"was the best so far ({self.stopped})"
+        rows = f"{'all ' * (self.selected_size == self.full_size)}{self.selected_size:,} rows"
+        return f"{self.selected} {does}: score {score_text(self.valid_score)} with {rows}.", cost
 
     @property
     def rows(self) -> int:

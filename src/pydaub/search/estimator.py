@@ -18,12 +18,12 @@ import pyarrow as pa
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring as check_scorer
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.utils import assert_all_finite, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -40,6 +40,7 @@ from pydaub.errors import FitFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
 from pydaub.events import Evaluated, Event
 from pydaub.exports.grid import cv_results, parameters
+from pydaub.exports.leaderboard import BASELINES, leaderboard
 from pydaub.exports.mlflow import autologged, autologs, without_autologging
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
@@ -49,34 +50,36 @@ from pydaub.runs import units
 from pydaub.runs.interrupting import INTERRUPTED, Interrupt
 from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
+from pydaub.search.delegating import missing, offered
 from pydaub.search.roles import Roles
 from pydaub.views.callbacks import Callbacks
+from pydaub.views.glance import Claims
 from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pydaub.data import Schema
     from pydaub.runs.account import Account
     from pydaub.runs.loop import Watch
 
 
+Dummy = (DummyClassifier, DummyRegressor)
 PRINTED = 31  # learners: scikit-learn prints at most 30 of the first, and some of the last
 TOO_FEW = 2  # rows: one to train on and one to validate on
 
 
-def _fitted_has(name: str) -> Callable[[DaubSearch], bool]:
-    """Return a check for whether the selected learner, or before `fit` every given learner, has a method."""
-
-    def check(search: DaubSearch) -> bool:
-        if hasattr(search, "best_estimator_"):
-            return hasattr(search.best_estimator_, name)
-        if search._by_name:  # noqa: SLF001  # our own
-            return name in ("predict", "predict_proba")  # what learners of a portfolio usually have
-        return all(hasattr(estimator, name) for estimator in search._estimators())  # noqa: SLF001  # our own
-
-    return check
+def _lacking(search: DaubSearch, name: str) -> str:
+    """Return why the selected learner, or before `fit` a given learner, lacks a method; empty if it has it."""
+    kind = type(search).__name__
+    if hasattr(search, "best_estimator_"):
+        return "" if hasattr(search.best_estimator_, name) else missing(kind, str(search.best_learner_), name)
+    if search._by_name:  # noqa: SLF001  # our own
+        has = name in ("predict", "predict_proba")  # what learners of a portfolio usually have
+    else:
+        has = all(hasattr(estimator, name) for estimator in search._estimators())  # noqa: SLF001  # our own
+    return "" if has else f"{kind!r} has no attribute {name!r}: not all of its learners have it."
 
 
 def _delegated(name: str, description: str) -> Any:
@@ -88,8 +91,8 @@ def _delegated(name: str, description: str) -> Any:
         with config_context(**self._config):
             return getattr(self.best_estimator_, name)(rows)
 
-    method.__name__, method.__doc__ = name, description
-    return available_if(_fitted_has(name))(method)
+    method.__doc__ = description
+    return offered(name, _lacking)(method)
 
 
 @dataclass(eq=False, repr=False)
@@ -225,6 +228,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         The allocations with their outcomes, in order.
     failures_
         The learners that failed, and why.
+    leaderboard_
+        A data frame with a row for each learner, the best first and baselines last: the score with most rows, how many
+        these were, the seconds of training, and in a few words how it stands, or why it failed.
     result_
         The result of the run.
     certificate_
@@ -560,7 +566,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _take(self, selection: Selection, data: Prepared) -> None:
         result, self._used = selection.result, data.schema.used
-        self.result_, self.certificate_ = result, selection.certificate
+        self.result_, self.certificate_ = result, Claims.of(selection.certificate)
+        own = {name for name, each in selection.learners.items() if isinstance(each.estimator, Dummy)}
+        self.leaderboard_ = leaderboard(selection.account, BASELINES | own)
         self.outlook_ = self.certificate_.prospects if self.certificate_ else ()
         self.report_ = Report(selection.account, type(self).__name__)
         self.best_estimator_, self.best_learner_ = selection.fitted, result.selected
@@ -678,7 +686,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         with config_context(**self._config):
             return float(self.scorer_(self.best_estimator_, rows, plain_column(y, "y"), **params))
 
-    @available_if(_fitted_has("set_output"))  # type: ignore[untyped-decorator]
+    @offered("set_output", _lacking)
     def set_output(self, *, transform: str | None = None) -> DaubSearch:
         """Set what kind of frame the learners' `transform` returns: "default", "pandas" or "polars"."""
         for each in [*self._estimators(), *([self.best_estimator_] if hasattr(self, "best_estimator_") else [])]:
