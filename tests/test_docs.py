@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
@@ -42,6 +43,7 @@ PAGES = [
     "docs/guide.md",
     "docs/algorithm.md",
     "docs/interface.md",
+    "docs/coming-from.md",
     pytest.param("docs/weka.md", marks=needs_weka),
 ]
 
@@ -54,6 +56,18 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.
     namespace: dict[str, object] = {"__name__": page}
     for block in blocks:
         exec(compile(block, page, "exec"), namespace)  # noqa: S102  # our own pages
+
+
+def test_the_code_for_other_libraries_names_what_they_have() -> None:
+    """All of it is Python; what it imports is there wherever the library is installed."""
+    page = (ROOT / "docs/coming-from.md").read_text()
+    blocks = re.findall(r"^```py\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4
+    for block in blocks:
+        compile(block, "docs/coming-from.md", "exec")
+        first = block.splitlines()[0]
+        if find_spec(first.split()[1].partition(".")[0]):
+            exec(first, {})  # noqa: S102  # our own page
 
 
 def test_the_page_on_the_journal_names_every_event_and_every_setting() -> None:
