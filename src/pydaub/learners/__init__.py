@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
 from pydaub.learners.base import Learner, Portfolio, Recipe
@@ -40,6 +41,33 @@ __all__ = [
 
 # The names of the built-in portfolios. The names of the paper's learners all start with that of theirs.
 DEFAULT, STRONG, SPACES, PAPER, STREAMING = PORTFOLIOS
+USUAL: Final = {  # what learners are called elsewhere, in small letters alone
+    "all": DEFAULT,
+    "rf": "forest-100",
+    "randomforest": "forest-100",
+    "extratrees": "extra-trees-100",
+    "gb": "gradient-boosting",
+    "gbm": "lightgbm",
+    "lgb": "lightgbm",
+    "lgbm": "lightgbm",
+    "xgb": "xgboost",
+    "cat": "catboost",
+    "dt": "tree",
+    "decisiontree": "tree",
+    "histgradientboosting": "hist-gradient-boosting",
+    "knn": "knn-5",
+    "kneighbors": "knn-5",
+    "lr": "logistic",
+    "logisticregression": "logistic",
+    "linearregression": "linear",
+    "nb": "naive-bayes-gaussian",
+    "gaussiannb": "naive-bayes-gaussian",
+    "nn": "mlp",
+    "neuralnetwork": "mlp",
+    "svc": "svm-rbf",
+    "svr": "svm-rbf",
+    "svm": "svm-rbf",
+}
 
 
 def recipes(schema: Schema, name: str = DEFAULT) -> dict[str, Recipe]:
@@ -193,7 +221,8 @@ def _matching(item: str, known: Iterable[str]) -> list[str]:
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, known, n=3)
+    usual = re.sub(r"[^a-z]|classifier$|regressor$", "", name.lower())
+    near = [USUAL[usual]] if USUAL.get(usual) in {*known} else get_close_matches(name, known, n=3)
     return f"Did you mean {' or '.join(near)}?" if near else "`pydaub learners` lists them."
 
 

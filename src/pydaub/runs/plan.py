@@ -47,6 +47,16 @@ BY_CLASS: Final = re.compile(
     "balanced_accuracy|roc_auc|average_precision|(f1|precision|recall|jaccard)(_macro|_samples)?$"
 )
 SAME_SCORER: Final = ("_score_func", "_sign", "_kwargs")  # parts of a scorer of scikit-learn
+SHORT: Final = {  # what other tools call some scorers
+    "auc": "roc_auc",
+    "rocauc": "roc_auc",
+    "acc": "accuracy",
+    "logloss": "neg_log_loss",
+    "rmse": "neg_root_mean_squared_error",
+    "mse": "neg_mean_squared_error",
+    "mae": "neg_mean_absolute_error",
+    "mape": "neg_mean_absolute_percentage_error",
+}
 UNBOUNDED: Final = ("positive_likelihood_ratio", "mutual_info_score")
 UNNAMED: Final = "score"
 PACKAGES: Final = (
@@ -136,13 +146,31 @@ def check_scoring(scoring: Any) -> None:
     """Refuse what cannot be a scorer, before any data is read; suggest similar names for a name."""
     if not isinstance(scoring, str):
         if scoring is not None and not callable(scoring):
-            raise InputError(f"`scoring` must be a name, a callable or None, got {scoring!r}.")
+            one = " Choose one: there is one score to select by." if isinstance(scoring, list | tuple | dict) else ""
+            raise InputError(f"`scoring` must be a name, a callable or None, got {scoring!r}.{one}")
+        if scoring is not None and not _takes_three(scoring):
+            name = getattr(scoring, "__name__", repr(scoring))
+            raise InputError(
+                f"`scoring` must take an estimator, X and y, got {name}. Of a metric of y and predictions,"
+                f" sklearn.metrics.make_scorer({name}) makes one."
+            )
         return
     names = get_scorer_names()
     if scoring not in names:
-        near = get_close_matches(scoring, names, n=3, cutoff=0.4)
+        usual = SHORT.get(scoring.lower().replace("_", ""))
+        near = [usual] if usual else get_close_matches(scoring, names, n=3, cutoff=0.4)
         advice = f"Did you mean {' or '.join(near)}?" if near else "sklearn.metrics.get_scorer_names() lists them."
         raise InputError(f"`scoring` must be a scorer of scikit-learn, got {scoring!r}. {advice}")
+
+
+def _takes_three(scoring: Any) -> bool:
+    try:
+        inspect.signature(scoring).bind(None, None, None)
+    except TypeError:
+        return False
+    except ValueError:  # a callable whose parameters cannot be known
+        return True
+    return True
 
 
 def check_after(cv: object, *, ensemble: object, adjust: object) -> None:

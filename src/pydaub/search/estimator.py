@@ -545,15 +545,15 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _portfolio(self, data: Prepared, seed: int) -> dict[str, Learner]:
         if self.param_grid is not None:
             if not hasattr(self._given, "fit"):
-                raise InputError(
-                    "`param_grid` must go with one estimator as `learners`, got several. Give each a name."
-                )
+                named = "a name. Give an estimator" if isinstance(self._given, str) else "several. Give each a name"
+                raise InputError(f"`param_grid` must go with one estimator as `learners`, got {named}.")
             if self.n_iter is None:
                 name = kind(self._given)
                 return {name: Space(name, self._given, parameters=self.param_grid)}
             return combinations(self._given, self.param_grid, self.n_iter, seed)
         if hasattr(self._given, "fit"):
-            return listed([(type(self._given).__name__.lower(), self._given)])
+            kinds = self._given if isclass(self._given) else type(self._given)
+            return listed([(kinds.__name__.lower(), self._given)])
         left_out: dict[str, str] = {}
         learners = portfolio(self._given, data.schema, left_out)
         if lacking := [name for name in left_out if name.startswith(PAPER)]:
@@ -716,6 +716,10 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     @staticmethod
     def _one_column(y: Any) -> Any:
         """Return the target as an array."""
+        if isinstance(y, str):
+            raise InputError(
+                f"`y` must be the values of the target, got its name. Give X.drop(columns={y!r}) and X[{y!r}]."
+            )
         found = plain_column(y, "y")
         if getattr(found, "ndim", 1) == 2 and found.shape[1] > 1:  # noqa: PLR2004  # a table
             raise InputError(f"`y` must be one column, got {found.shape[1]}. Search for each of them in turn.")
@@ -725,6 +729,11 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Validate the rows and keep their kind; a frame may hold anything."""
         if not self._by_name and is_texts(X):
             return X
+        if isinstance(X, str | bytes | Path | Mapping) or is_texts(X):
+            what = "texts without a column" if is_texts(X) else f"a {type(X).__name__}"
+            frame = "pandas.DataFrame([X])" if isinstance(X, Mapping) else 'pandas.DataFrame({"text": X})'
+            how = "Read the file first" if isinstance(X, str | bytes | Path) else f"Give {frame}"
+            raise InputError(f"`X` must be a table of rows, got {what}. {how}.")
         if is_frame(X):
             X = native(X, "X")
             checked_names(X.column_names if isinstance(X, pa.Table) else X.columns, "`X`")
