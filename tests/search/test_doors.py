@@ -21,7 +21,7 @@ from pydaub.runs.folder import Request, RunFolder
 from search.rows import table
 
 LEARNERS = ["tree", "logistic", "naive-bayes-gaussian"]
-pytestmark = pytest.mark.filterwarnings("ignore:Columns left out", "ignore:Classes with few")
+pytestmark = pytest.mark.filterwarnings("ignore:Columns left out", "ignore:Classes with few", "ignore:Column .* would")
 
 
 ASKED: list[dict[str, Any]] = [
@@ -150,3 +150,19 @@ def test_what_a_request_can_ask_for_is_a_parameter_of_the_search() -> None:
     named = {"fraction": "validation_fraction", "seed": "random_state", "kinds": "kind"}
     asked = {named.get(field.name, field.name) for field in fields(Request)} - other
     assert asked - {*DaubSearch().get_params()} == set()
+
+
+def test_columns_that_should_perhaps_divide_the_rows_are_named_at_both_doors(tmp_path: Path) -> None:
+    """Unless the rows are divided by something already."""
+    rows = table().assign(customer=np.arange(240) % 60)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    said = "Column 'day' is a date: {} would validate", "Column 'customer' repeats about 4 times: {} would keep"
+    asked = ("run", tmp_path / "rows.csv", "--target", "label", "--learners", "tree", "--jobs", 1)
+    told = call(*asked, "--out", tmp_path / "one").err
+    assert all(words in told for words in map(str.format, said, ("`--time day`", "`--group customer`")))
+    assert "would" not in call(*asked, "--group", "customer", "--out", tmp_path / "two").err
+    assert "would" not in call(*asked, "--quiet", "--out", tmp_path / "three").err
+    with pytest.warns(UserWarning, match="would") as warned:
+        DaubSearch("tree", random_state=0).fit(rows.drop(columns="label"), rows["label"])
+    found = "\n".join(str(each.message) for each in warned)
+    assert all(words in found for words in map(str.format, said, ("`time='day'`", "`group='customer'`")))

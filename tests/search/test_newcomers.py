@@ -23,6 +23,7 @@ from search.rows import table
 
 ROWS = table(rows=120).drop(columns=["row_id", "same"])
 X, Y = ROWS.drop(columns="label"), ROWS["label"]
+pytestmark = pytest.mark.filterwarnings("ignore:Column .* would")
 LONGEST = 45  # words of a refusal
 
 

@@ -6,6 +6,7 @@ import json
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from pydaub.algorithm.strategies import strategies_with
 from pydaub.cli.app import complain, for_the_result, leave_on_termination
 from pydaub.cli.output import as_json, plain_regret, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
+from pydaub.data.hints import hints
+from pydaub.data.loading import is_prepared
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import PAPER, portfolio
@@ -50,6 +53,8 @@ def start(request: Request, out: Path | None, options: Options) -> None:
     _note(data)
     if not options.quiet:
         _show_data(data)
+        for hint in _hints(request, data):
+            complain(hint)
     carry_out(folder, planned, options)
 
 
@@ -236,6 +241,15 @@ def _show_data(data: Prepared) -> None:
     classes = f" with {len(schema.classes):,} classes" if len(schema.classes) > 1 else ""
     validation = f"{data.valid_size:,} to validate" if data.valid_size else "validated by cross-validation"
     print_lines(out, [f"{schema.task.capitalize()}{classes}: {data.full_size:,} rows to train, {validation}.", ""])
+
+
+def _hints(request: Request, data: Prepared) -> list[str]:
+    """Return by which columns the rows should perhaps be divided, where that is left to chance."""
+    settled = (request.group, request.time, request.validation)
+    if any(each is not None for each in settled) or is_prepared(request.data):
+        return []
+    rows, folds = data.full_size + data.valid_size, request.cv is not None
+    return hints(data.schema, rows, lambda option, column: f"`--{option} {quote(column)}`", folds=folds)
 
 
 def _where_it_is(folder: RunFolder, selection: Selection) -> list[str]:

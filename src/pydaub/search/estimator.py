@@ -32,6 +32,7 @@ from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
 from pydaub.data.coercion import new_rows, refuse_other_truths
 from pydaub.data.frames import is_frame, native, plain_column, plain_table
+from pydaub.data.hints import hints
 from pydaub.data.names import checked_names
 from pydaub.data.preparing import is_texts
 from pydaub.data.rows import frame_of
@@ -364,7 +365,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         described = not own and is_frame(X)
         self._schema: Schema | None = data.schema if described else None
         self._columns = _names(X) if described else []
-        for note in data.notes:
+        divided = X_val is not None or groups is not None or times is not None
+        for note in (*data.notes, *([] if divided else self._hints(data))):
             warnings.warn(note, stacklevel=3)
         learners = self._portfolio(data, seed)
         routed = own and self._routes(weights, groups)
@@ -436,6 +438,13 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError("`kind` must go with learners by name: estimators of your own get columns as they are.")
         if not isinstance(self.verbose, int | np.integer | np.bool_ | None):
             raise InputError(f"`verbose` must be True, False, a number or None, got {self.verbose!r}.")
+
+    def _hints(self, data: Prepared) -> list[str]:
+        """Return by which columns the rows should perhaps be divided."""
+        if not self._by_name:
+            return []
+        rows, folds = data.full_size + data.valid_size, self.cv is not None
+        return hints(data.schema, rows, lambda option, column: f"`{option}={column!r}`", folds=folds)
 
     def _seed(self) -> int:
         """Return the seed: a whole number as it is, as on the command line."""
