@@ -88,6 +88,7 @@ TARGETS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Columns left out", "ignore:Column .* would")
 def test_the_search_does_not_depend_on_the_library() -> None:
     searches = {
         kind: DaubSearch("logistic,tree", strategy="daub", random_state=0).fit(make(), TARGETS[kind]())

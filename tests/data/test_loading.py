@@ -200,7 +200,6 @@ def test_ten_rows_are_enough(tmp_path: Path) -> None:
         ("label", {"time": "zzz"}, "`time` must be a column of x.*, got 'zzz'"),
         ("label", {"time": "town"}, "`time` must have a value in every row, got 15 without"),
         ("label", {"time": "story"}, "`time` must be numbers or ISO dates such as 2016-02-12"),
-        ("label", {"time": "day", "group": "family"}, "divided by groups or by time, got both"),
         ("label", {"group": "label"}, "`group` must not be the column of `target`, got 'label' for both"),
         ("label", {"validation": "", "split": Split()}, "`validation` must be the path of a file"),
         *(

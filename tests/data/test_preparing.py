@@ -96,8 +96,8 @@ def test_the_latest_rows_are_for_validation() -> None:
         assert sorted(data.valid().X[:, 0]) == list(range(42, 60))
     by_order = prepare(number[:, None], LABELS, split=Split(0.5, by_time=True))
     assert by_order.valid().X.min() == 30
-    with pytest.raises(InputError, match="divided by groups or by time, got both"):
-        prepare(NUMBERS, LABELS, time=number, groups=number)
+    both = prepare(number[:, None], LABELS, time=number, groups=number // 4)
+    assert sorted(both.valid().X[:, 0]) == list(range(40, 60))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pydaub import InputError
 from pydaub.data import Split, prepare
-from pydaub.data.split import by_fraction, by_groups, by_time, shuffled
+from pydaub.data.split import by_fraction, by_group_times, by_groups, by_time, shuffled
 from pydaub.records import VALIDATION_FRACTION
 
 classes = st.lists(st.integers(0, 4), min_size=2, max_size=80).map(
@@ -114,6 +114,20 @@ def test_validation_is_later_than_training(time: np.ndarray, fraction: float) ->
     assert len(valid)
     if len(set(time.tolist())) > 1:
         assert time[train].max() < time[valid].min()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30)), min_size=2, max_size=60), fractions)
+def test_the_groups_that_begin_last_validate(rows: list[tuple[int, int]], fraction: float) -> None:
+    """No group is in both parts, and every group for validation begins after those for training."""
+    groups, time = np.array(rows).T
+    begins = {group: time[groups == group].min() for group in groups.tolist()}
+    if len(set(begins.values())) < 2:
+        with pytest.raises(InputError, match="Groups must begin at different times to be divided by these, got one"):
+            by_group_times(groups, time, fraction)
+        return
+    train, valid = by_group_times(groups, time, fraction)
+    assert sorted([*train, *valid]) == list(range(len(groups)))
+    assert max(begins[each] for each in groups[train].tolist()) < min(begins[each] for each in groups[valid].tolist())
 
 
 def test_the_fraction_decides_how_many_rows_are_latest() -> None:

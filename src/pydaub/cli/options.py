@@ -128,7 +128,10 @@ class Asked:
     fraction: Fraction = VALIDATION_FRACTION
     validation_rows: ValidationRows = VALIDATION_ROWS
     group: Annotated[str | None, typer.Option(help="A column whose equal values stay in the same part.")] = None
-    time: Annotated[str | None, typer.Option(help="A column to split by: the latest rows validate.")] = None
+    time: Annotated[
+        str | None,
+        typer.Option(help="A column to split by: the latest rows validate; with --group, the groups that begin last."),
+    ] = None
     drop: Drop = None
     kinds: Kinds = None
     task: Task = None

@@ -10,7 +10,7 @@ import pandas as pd
 from pydaub.data.names import brief, listed
 from pydaub.data.prepared import Part, Prepared
 from pydaub.data.schema import Schema
-from pydaub.data.split import Split, by_fraction, by_groups, by_time, rare_classes, shuffled
+from pydaub.data.split import Split, by_fraction, by_group_times, by_groups, by_time, rare_classes, shuffled
 from pydaub.data.target import Target, differ_by_spaces, encoded, stored
 from pydaub.errors import InputError
 from pydaub.records import whole
@@ -84,11 +84,12 @@ def _divided(
     timed = split.by_time or table.time is not None
     if split.none:
         return np.arange(size), np.arange(0)
-    if timed and table.groups is not None:
-        raise InputError("Rows must be divided by groups or by time, got both. Leave one out, or give validation rows.")
     split.check(size)
     if timed:
-        return by_time(np.arange(size) if table.time is None else table.time[present], split.share(size))
+        time = np.arange(size) if table.time is None else table.time[present]
+        if table.groups is not None:
+            return by_group_times(table.groups[present], time, split.share(size))
+        return by_time(time, split.share(size))
     if table.groups is not None:
         return by_groups(np.unique(table.groups[present], return_inverse=True)[1], split.share(size), rng)
     return by_fraction(codes, size, split.share(size), rng)

@@ -77,7 +77,8 @@ def load(  # noqa: PLR0913  # the options of the command line
     group
         A column of groups, which are never divided between training and validation. Not a feature.
     time
-        A column of times; the latest rows become validation rows. Not a feature.
+        A column of times; the latest rows become validation rows. Not a feature. With groups, those of the groups that
+        begin last.
     drop
         Columns to leave out.
     kinds

@@ -72,7 +72,7 @@ def prepare(  # noqa: PLR0913  # the options of the estimator
     groups
         The group of each row; rows of one group are never divided between training and validation.
     time
-        The time of each row; the latest rows become validation rows.
+        The time of each row; the latest rows become validation rows. With groups, those of the groups that begin last.
     task
         Classification or regression. If None, it is inferred from the target.
     seed

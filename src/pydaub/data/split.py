@@ -151,6 +151,16 @@ def by_time(time: Array, fraction: float) -> tuple[Array, Array]:
     return np.sort(order[:cut]), np.sort(order[cut:])
 
 
+def by_group_times(groups: Array, time: Array, fraction: float) -> tuple[Array, Array]:
+    """Return training rows and those of the groups that begin last; no group is in both."""
+    codes = np.unique(groups, return_inverse=True)[1]
+    first = np.full(codes.max() + 1, time.max())
+    np.minimum.at(first, codes, time)
+    if len(np.unique(first)) < 2:  # noqa: PLR2004  # one for each side
+        raise InputError("Groups must begin at different times to be divided by these, got one. Leave `time` out.")
+    return by_time(first[codes], fraction)
+
+
 def _ranks(codes: Array) -> tuple[Array, Array]:
     """Return each row's position among the rows of its class, and the number of rows of each class."""
     return pd.Series(codes).groupby(codes).cumcount().to_numpy(), np.bincount(codes)

@@ -118,7 +118,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     group
         A column of `X` whose equal values stay in the same part. It is no feature.
     time
-        A column of `X` by which the rows are divided: the latest ones validate. It is no feature.
+        A column of `X` by which the rows are divided: the latest ones validate; with `group`, the groups that begin
+        last. It is no feature.
     drop
         Columns of `X` to leave out: a list of names, or names separated by commas.
     kind
