@@ -124,7 +124,7 @@ def test_output_is_set_for_the_learners() -> None:
 
 def test_names_and_order_of_columns_are_checked_as_scikit_learn_does() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
-    search = DaubSearch("tree", random_state=0).fit(X, y)
+    search = DaubSearch(DecisionTreeClassifier(), random_state=0).fit(X, y)
     assert [*search.feature_names_in_] == [*X.columns]
     with pytest.raises(ValueError, match="Feature names must be in the same order as they were in fit"):
         search.predict(X[X.columns[::-1]])

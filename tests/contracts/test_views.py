@@ -20,11 +20,13 @@ from pydaub import STRATEGIES, Account, DaubSearch, InputError, Strategy, views
 from pydaub.cli.output import as_json
 from pydaub.dashboard.following import Following
 from pydaub.dashboard.report import Report
+from pydaub.exports.leaderboard import leaderboard
 from pydaub.learners import Learner
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.journal import Journal
 from pydaub.runs.selection import Selection
 from pydaub.views import overview, plots
+from pydaub.views.glance import Claims, result_line
 from pydaub.views.notebook import LISTED, card
 from pydaub.views.standings import lines
 from pydaub.views.story import story
@@ -40,6 +42,7 @@ RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.json
 def test_every_view_is_held_to_the_law() -> None:
     checked = {
         "activity",
+        "glance",
         "notebook",
         "overview",
         "plots",
@@ -75,6 +78,7 @@ def check(account: Account) -> None:
     check_terminal(account)
     check_notebook(account)
     check_plots(account, told)
+    check_python(account)
     shown = lines(account)
     assert {line.learner: (line.standing, line.rows, line.seconds) for line in shown} == {
         name: (standing.word, account.rows(name), account.seconds(name)) for name, standing in standings.items()
@@ -153,6 +157,20 @@ def check_notebook(account: Account) -> None:
     assert [(time, unescape(word)) for *_, time, word in rows] == [
         (duration(line.seconds), line.standing) for line in shown
     ]
+
+
+def check_python(account: Account) -> None:
+    """What Python shows in two lines, and the data frame of the learners."""
+    result, leader, standings = account.result, account.leader, account.standings()
+    board = leaderboard(account, ())
+    assert dict(zip(board["learner"], board["status"], strict=True)) == {
+        name: standing.word for name, standing in standings.items()
+    }
+    assert board["seconds"].sum() == pytest.approx(result.seconds)
+    for shown in (result_line(account), repr(result), repr(Claims.of(certificate_of(account)))):
+        assert leader is None or result.valid_score is None or leader.learner in shown
+    if leader is not None and result.valid_score is not None:
+        assert tuple(board.loc[0, ["learner", "score", "size"]]) == (leader.learner, result.valid_score, leader.size)
 
 
 def check_plots(account: Account, told: dict[str, Any]) -> None:

@@ -33,7 +33,8 @@ class Claims(Certificate):
         tied = [shortened(name, LONGEST) for name in self.ties]
         more = f" and {len(tied) - NAMED} more" if len(tied) > NAMED else ""
         same = f"As good within chance: {', '.join(tied[:NAMED])}{more}. " if tied else ""
-        return f"{plain(self.choice)}\n{plain(same)}`sentences` says all that is known."
+        who = "" if self.selected in self.choice else f"{self.selected} has {score_text(self.score)}. "
+        return f"{plain(who + self.choice)}\n{plain(same)}`sentences` says all that is known."
 
     def _repr_html_(self) -> str:
         return as_html(repr(self))
