@@ -739,9 +739,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Validate the rows and keep their kind; a frame may hold anything."""
         if not self._by_name and is_texts(X):
             return X
-        if isinstance(X, str | bytes | Path | Mapping) or is_texts(X):
+        if isinstance(X, str | bytes | Path) or type(X) is dict or is_texts(X):  # a sparse matrix may be a dict
             what = "texts without a column" if is_texts(X) else f"a {type(X).__name__}"
-            frame = "pandas.DataFrame([X])" if isinstance(X, Mapping) else 'pandas.DataFrame({"text": X})'
+            frame = "pandas.DataFrame([X])" if type(X) is dict else 'pandas.DataFrame({"text": X})'
             how = "Read the file first" if isinstance(X, str | bytes | Path) else f"Give {frame}"
             raise InputError(f"`X` must be a table of rows, got {what}. {how}.")
         if is_frame(X):
