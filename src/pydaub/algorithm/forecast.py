@@ -221,6 +221,9 @@ def mixed(seen: Iterable[tuple[float, float]]) -> tuple[float, ...]:
     >>> sum(mixed([(8.0, 30.0)])) > sum(PLACES)
     True
     """
+    seen = [*seen]
+    if not seen:
+        return PLACES
     prior = [(place, PRIOR * weight) for place, weight in zip(PLACES, WEIGHTS, strict=True)]
     places, weights = zip(*sorted([*prior, *seen]), strict=True)
     total = sum(weights)

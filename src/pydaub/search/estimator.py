@@ -127,9 +127,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     strategy
         Which strategy decides who gets data next: "frugal", "daub", "full", "subset", "elimination" or "halving".
     delta
-        With "frugal": loss of score that is tolerated to save time. None stands for 0.01.
-    hedge
-        With "frugal": share of the time for learners that promise nothing but cost little. None stands for 0.03.
+        With "frugal": the score that you would give up to halve the time. None stands for 0.01.
     costs
         With "frugal": the times by which it decides. "measured" are those of this run; "declared" ones depend only on
         the learner and the size of the data, so that two searches with the same seed select the same. None stands for
@@ -276,7 +274,6 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     kind: Any = None
     strategy: str = DEFAULT
     delta: float | None = None
-    hedge: float | None = None
     costs: str | None = None
     bound: str | None = None
     train_bound: bool | None = None
