@@ -19,6 +19,7 @@ rows is assumed, the shares of LCDB.
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
@@ -70,6 +71,7 @@ class Task:
     test: Mapping[str, float]  # hidden from strategies
     valid_rows: int
     source: str = "1.0"
+    halvings: int = 0  # how often the rows were halved before; see `cuts`
 
     @property
     def learners(self) -> tuple[str, ...]:
@@ -96,6 +98,28 @@ class Task:
         outcome = self.table[Allocation(learner, size)]
         assert isinstance(outcome, Measurement)  # noqa: S101  # `_task` creates only measurements
         return outcome
+
+
+def cuts(task: Task) -> Iterator[Task]:
+    """Yield the task as if its data ended at the recorded sizes nearest to N/2, N/4, ..., down to 4,000 rows.
+
+    LCDB has test scores for every size, but a task keeps only those of its full size. So the test scores of a cut task
+    are its validation scores at the cut, and its loss by test says nothing new. The validation rows stay as many.
+    """
+    last, wanted, halvings = task.full_size, task.full_size / 2, 1
+    while wanted >= LEAST_FULL_SIZE:
+        size = min(task.sizes, key=lambda each: abs(math.log(each / wanted)))
+        if LEAST_FULL_SIZE <= size < last:
+            yield _ended(task, size, halvings)
+            last = size
+        wanted, halvings = wanted / 2, halvings + 1
+
+
+def _ended(task: Task, size: int, halvings: int) -> Task:
+    outcomes = {each: outcome for each, outcome in task.table.outcomes.items() if each.size <= size}
+    table = Table(outcomes, f"{task.table.name}, the first {size:,} rows")
+    test = {name: task.recorded(name, size).valid_score for name in task.learners}
+    return replace(task, table=table, test=test, halvings=halvings)
 
 
 def tasks(cache: Path, ids: str = "odd", seeds: int = SEEDS) -> Iterator[Task]:

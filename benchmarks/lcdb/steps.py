@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,6 +23,7 @@ from pydaub.algorithm.forecast import LEVELS, SLOPE_UNIT, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from multiprocessing.pool import Pool
 
     from benchmarks.lcdb.curves import Task
 
@@ -67,13 +69,13 @@ def nearest(sizes: np.ndarray, wanted: float) -> int | None:
     return place if apart[place] < NEAR else None
 
 
-def steps_of(given: Iterable[Task]) -> Steps:
-    """Return the steps of all curves of these tasks."""
-    rows = [row for task in given for row in _steps_of(task)]
+def steps_of(given: Iterable[Task], ahead: Sequence[float] = DOUBLINGS) -> Steps:
+    """Return the steps over so many doublings of all curves of these tasks."""
+    rows = [row for task in given for row in _steps_of(task, ahead)]
     return Steps(*np.array(rows).T)
 
 
-def _steps_of(task: Task) -> Iterable[Sequence[float]]:
+def _steps_of(task: Task, ahead: Sequence[float]) -> Iterable[Sequence[float]]:
     sizes, logs, last = np.array(task.sizes, float), errors_of(task), 0.0
     for place, size in enumerate(sizes):
         if size < APART * last:
@@ -82,7 +84,7 @@ def _steps_of(task: Task) -> Iterable[Sequence[float]]:
         slopes = np.full(len(logs), math.nan)
         if before is not None:
             slopes = (logs[:, before] - logs[:, place]) / math.log2(size / sizes[before])
-        for doublings in DOUBLINGS:
+        for doublings in ahead:
             after = nearest(sizes, size * 2**doublings)
             if after is None or after <= place:
                 continue
@@ -97,7 +99,7 @@ def recorded_of(steps: Steps, without: int | None = None) -> Recorded:
     place = np.clip(np.arcsinh(steps.slope / SLOPE_UNIT), SLOPES[0], SLOPES[-1])
     for doublings in DOUBLINGS:
         chosen = (steps.doublings == doublings) & (steps.data != without)
-        fell, at, weights = steps.reduction[chosen], place[chosen], _weights(steps.data[chosen], steps.source[chosen])
+        fell, at, weights = steps.reduction[chosen], place[chosen], weights_of(steps.data[chosen], steps.source[chosen])
         order = np.argsort(fell)
         fell, at, weights = fell[order], at[order], weights[order]
         first.append(_quantiles(fell, weights))
@@ -112,7 +114,13 @@ def recorded_of(steps: Steps, without: int | None = None) -> Recorded:
     return Recorded(tuple(first), tuple(rest))
 
 
-def _weights(data: np.ndarray, source: np.ndarray) -> np.ndarray:
+def left_out(steps: Steps, pool: Pool) -> dict[int, Recorded]:
+    """Return, for each data set, the table of the steps of all others."""
+    ids = [int(data) for data in np.unique(steps.data)]
+    return dict(zip(ids, pool.map(partial(recorded_of, steps), ids), strict=True))
+
+
+def weights_of(data: np.ndarray, source: np.ndarray) -> np.ndarray:
     """Return weights that count each data set of each version once."""
     _, groups, counts = np.unique(np.stack([data, source]), axis=1, return_inverse=True, return_counts=True)
     return np.asarray(1 / counts[groups.ravel()])
