@@ -53,8 +53,12 @@ def draw(path: Path, panels: Mapping[str, Points]) -> None:
     figure.draw_without_rendering()  # fixes the layout, which `_label` needs
     for axes, points in zip(figure.axes, panels.values(), strict=True):
         _label(axes, points)
+    save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture; without dates and random ids, the same figures give the same file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Without dates and random ids, the same figures give the same file.
     with rc_context({"svg.hashsalt": "pydaub"}):
         figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
 
