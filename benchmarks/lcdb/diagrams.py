@@ -69,11 +69,11 @@ def draw_fans(path: Path, fans: Sequence[Fan], rows: int = 2) -> None:
 
 def _draw_fan(axes: Axes, fan: Fan) -> None:
     for low, high, color, alpha in BANDS:
-        label = f"{100 * low:g} to {100 * high:g} %"
+        label = f"forecast, {100 * low:g} to {100 * high:g} %"
         axes.fill_between(
             fan.ahead, fan.quantiles[low], fan.quantiles[high], color=color, alpha=alpha, linewidth=0, label=label
         )
-    axes.plot(fan.ahead, fan.quantiles[LIKELY], color="tab:blue", label="50 %")
+    axes.plot(fan.ahead, fan.quantiles[LIKELY], color="tab:blue", label="forecast, 50 %")
     known = fan.now + 1
     axes.plot(fan.sizes[:known], fan.mistakes[:known], color="black", label="known")
     axes.plot(fan.sizes[fan.now :], fan.mistakes[fan.now :], color="tab:red", label="what happened")

@@ -169,16 +169,19 @@ def _losses(sets: list[list[float]]) -> Losses:
 
 def table(found: Mapping[str, Figures], *, by_test: bool = True) -> str:
     """Return the figures as a Markdown table, with losses in percent; cuts have no test scores of their own."""
-    head = "mean loss % | p95 | worst | over 1 %"
-    heads = f"| method | speed-up | {head} |" + (f" by test: {head} |" if by_test else "")
-    lines = [heads, "|---|" + "--:|" * (heads.count("|") - 2)]
+    heads = ["method", "speed-up", "mean loss %", "p95", "worst", "over 1 %"]
+    heads += ["mean by test", "worst by test"] if by_test else []
+    lines = [f"| {' | '.join(heads)} |", "|---|" + "--:|" * (len(heads) - 1)]
     for method, one in found.items():
-        cells = [f"{one.speed_up:.1f}"]
-        for losses in (one.valid, one.test) if by_test else (one.valid,):
-            cells += [f"{100 * loss:.2f}" for loss in (losses.mean, losses.p95, losses.worst)]
-            cells.append(f"{100 * losses.often:.0f} %")
+        cells = [f"{one.speed_up:.1f}", *(_percent(each) for each in (one.valid.mean, one.valid.p95, one.valid.worst))]
+        cells += [f"{100 * one.valid.often:.0f} %"]
+        cells += [_percent(one.test.mean), _percent(one.test.worst)] if by_test else []
         lines.append(f"| {method} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _percent(loss: float) -> str:
+    return f"{100 * loss:.2f}"
 
 
 def promises(replays: Mapping[str, list[Replay]]) -> str:
@@ -259,7 +262,8 @@ def main() -> None:
     for title, some in groups(of_method, sources).items():
         found[title] = {name: figures(each) for name, each in some.items()}
         counted = some[methods[0]]
-        print(f"\n{title}: {len(by_data(counted))} data sets ({arguments.ids} ids), {len(counted)} tasks\n")
+        counts = f"{len(by_data(counted))} {'cuts' if counted[0].halvings else 'data sets'}"
+        print(f"\n{title}: {counts} ({arguments.ids} ids), {len(counted)} tasks\n")
         print(table(found[title], by_test=not counted[0].halvings))
         if any(name.startswith(LINE) for name in some):
             print(f"\n{promises(some)}")

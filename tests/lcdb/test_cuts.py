@@ -8,7 +8,7 @@ from multiprocessing.pool import ThreadPool
 import pytest
 
 from benchmarks.lcdb.curves import cuts
-from benchmarks.lcdb.run import Replay, all_replayed, groups, jobs, losers
+from benchmarks.lcdb.run import Replay, all_replayed, figures, groups, jobs, losers, table
 from benchmarks.lcdb.steps import left_out, recorded_of, steps_of
 from lcdb.made import SIZES, task
 from pydaub.algorithm import forecast
@@ -102,3 +102,12 @@ def test_losers_are_the_data_sets_whose_mean_loss_is_over_one_percent() -> None:
     replays = [replay(3, 9000, 0.0), replay(3, 9000, 0.03), replay(5, 9000, 0.02, 1), replay(7, 9000, 0.01)]
     assert losers(replays) == "5 (LCDB 1.0, N/2) 2.0 %, 3 (LCDB 1.0) 1.5 %"
     assert losers(replays[:1]) == "none"
+
+
+def test_the_table_of_cuts_has_no_losses_by_test() -> None:
+    found = {"m": figures([replay(3, 9000, 0.015)])}
+    assert table(found).splitlines()[2] == "| m | 2.0 | 1.50 | 1.50 | 1.50 | 100 % | 1.50 | 1.50 |"
+    for by_test in (True, False):
+        head, line, row = table(found, by_test=by_test).splitlines()
+        assert head.count("|") == line.count("|") == row.count("|")
+        assert ("by test" in head) == by_test
