@@ -32,7 +32,7 @@ class Fan(NamedTuple):
 
 def draw_reliability(path: Path, levels: Sequence[float], panels: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
     """Draw the observed share against the forecast one, a line for each group; on the diagonal, forecasts are right."""
-    figure = Figure(figsize=(5 * len(panels), 5), layout="constrained")
+    figure = Figure(figsize=(5 * len(panels), 5.3), layout="constrained")
     for axes, (title, lines) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         axes.plot((0, 100), (0, 100), color="black", linewidth=1, linestyle=":")
         for marker, (name, shares) in zip(MARKERS, lines.items(), strict=False):
