@@ -288,6 +288,14 @@ def main() -> None:
         )
 
 
+def pattern(text: str) -> re.Pattern[str]:
+    """Return a regular expression from the command line."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"must be a regular expression, got {text!r} ({error}).") from None
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
@@ -300,7 +308,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--lcdb11", type=Path, help="Parquet file with curves of LCDB 1.1 (see curves.py)")
     parser.add_argument("--cuts", action="store_true", help="also replay each task with a half, a quarter, ... of it")
     parser.add_argument(
-        "--methods", type=re.compile, default=re.compile(""), help="regular expression of the methods (default: all)"
+        "--methods", type=pattern, default=re.compile(""), help="regular expression of the methods (default: all)"
     )
     parser.add_argument("--out", type=Path, help="write the figures of each data set to this JSON file")
     parser.add_argument("--plot", type=Path, help="draw speed-up against loss, of all curves together: .svg or .png")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from dataclasses import replace
 from multiprocessing.pool import ThreadPool
 
 import pytest
 
 from benchmarks.lcdb.curves import cuts
-from benchmarks.lcdb.run import Replay, all_replayed, figures, groups, jobs, losers, table
+from benchmarks.lcdb.run import Replay, all_replayed, figures, groups, jobs, losers, pattern, table
 from benchmarks.lcdb.steps import left_out, recorded_of, steps_of
 from lcdb.made import SIZES, task
 from pydaub.algorithm import forecast
@@ -111,3 +112,9 @@ def test_the_table_of_cuts_has_no_losses_by_test() -> None:
         head, line, row = table(found, by_test=by_test).splitlines()
         assert head.count("|") == line.count("|") == row.count("|")
         assert ("by test" in head) == by_test
+
+
+def test_a_pattern_of_methods_must_be_a_regular_expression() -> None:
+    assert pattern("^frugal|full").search("frugal delta 0.006")
+    with pytest.raises(ArgumentTypeError, match=r"must be a regular expression, got '\(' \(missing \)"):
+        pattern("(")
