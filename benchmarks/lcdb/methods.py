@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
 
-DECLARED_DELTAS: Final = (0.003, 0.006, 0.012)
-DELTAS: Final = (0.002, 0.003, 0.006, 0.012, 0.025, 0.05)
+DECLARED_DELTAS: Final = (0.005, 0.01, 0.02)
+DELTAS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
 # Learners of LCDB 1.0 and 1.1, and what is most like them in our portfolio.
 OURS: Final = {
     theirs: ours
