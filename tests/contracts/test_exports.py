@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from sklearn.dummy import DummyClassifier
 
-from pydaub import STRATEGIES, Account, Failure, Measurement, Strategy, exports
+from pydaub import STRATEGIES, Account, Allocation, Failure, Measurement, Strategy, exports
 from pydaub.events import Event
 from pydaub.exports import mlflow
 from pydaub.exports.curves import write_curves
 from pydaub.exports.grid import cv_results
+from pydaub.exports.leaderboard import leaderboard
 from pydaub.learners import Learner
 from pydaub.records import Postponed
 from pydaub.runs.journal import read
@@ -25,7 +26,9 @@ PARTS = 5  # of each journal, the whole of it included
 
 
 def test_every_export_is_held_to_the_law() -> None:
-    assert {module.name for module in pkgutil.iter_modules(exports.__path__)} == {"curves", "grid", "mlflow"}
+    assert {module.name for module in pkgutil.iter_modules(exports.__path__)} == {
+        *("curves", "grid", "leaderboard", "mlflow"),
+    }
 
 
 def check(account: Account, folder: Path) -> None:
@@ -40,6 +43,11 @@ def check(account: Account, folder: Path) -> None:
         if isinstance(outcome, Measurement):
             assert float(line["score_valid"]) == outcome.valid_score
         assert bool(line["failure"]) == isinstance(outcome, Failure)
+    board = leaderboard(account)
+    assert {*board["learner"]} == {*account.learners}
+    for learner, score, size in zip(board["learner"], board["score"], board["size"], strict=True):
+        if not math.isnan(score):
+            assert account.outcomes[Allocation(learner, int(size))].valid_score == score
     steps = account.result.steps
     grid = cv_results(steps, {name: Learner(name, DummyClassifier()) for name in account.learners})
     for place, step in enumerate(steps):

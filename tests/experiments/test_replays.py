@@ -478,10 +478,10 @@ def test_where_there_is_little_to_save_frugal_takes_as_long_as_the_documentation
     times, losses = [1 / each.speed_up for each in replays], sorted(each.loss for each in replays if each.loss)
     words = re.sub(r"\s+", " ", (ROOT / "docs" / "algorithm.md").read_text())
     lost = " and ".join(f"{100 * loss:.2f}" for loss in losses)
-    assert 0.45 < min(times) < 0.55
     assert (
-        f"on the {len(replays)} measured tables with 5,000 rows (`experiments/measured/`) it takes between half as long"
-        f" as training everything and {max(times):.1f} times as long, with a loss in {len(losses)} of them ({lost} %)"
+        f"on the {len(replays)} measured tables with 5,000 rows (`experiments/measured/`) it takes between"
+        f" {min(times):.1f} and {max(times):.1f} times as long as training everything, with a loss in {len(losses)} of"
+        f" them ({lost} %)"
     ) in words
 
 

@@ -71,10 +71,10 @@ def test_jobs_of_odd_ids_and_their_cuts_leave_the_data_set_out_and_those_of_even
 def test_a_job_puts_its_table_in_use_and_takes_it_back() -> None:
     given = [task(3), task(5, steepness=0.9)]
     with ThreadPool(1) as pool:
-        first, second = jobs(given, ["frugal delta 0.006", "full"], pool)
+        first, second = jobs(given, ["frugal delta 0.01", "full"], pool)
     shipped = forecast.reductions(None, 1.0)
     expected = all_replayed(first)
-    assert [each.method for each in expected] == ["frugal delta 0.006", "full"]
+    assert [each.method for each in expected] == ["frugal delta 0.01", "full"]
     assert forecast.reductions(None, 1.0) == shipped == tuple(FIRST[1])
     with pytest.raises(KeyError):
         all_replayed(second._replace(methods=["no such method"]))
@@ -115,6 +115,6 @@ def test_the_table_of_cuts_has_no_losses_by_test() -> None:
 
 
 def test_a_pattern_of_methods_must_be_a_regular_expression() -> None:
-    assert pattern("^frugal|full").search("frugal delta 0.006")
+    assert pattern("^frugal|full").search("frugal delta 0.01")
     with pytest.raises(ArgumentTypeError, match=r"must be a regular expression, got '\(' \(missing \)"):
         pattern("(")

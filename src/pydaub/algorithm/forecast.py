@@ -50,7 +50,8 @@ PRECISION: Final = 1e-9  # tolerance on the gain, relative to the price of the f
 # and bounds.
 ROUNDED, CELLS, MARGIN = 20, 6, 1e-6
 
-_Tree: TypeAlias = "list[_Tree] | tuple[float, ...]"  # what follows each reduction; in the end, the final errors
+# The best final error, and what follows each reduction: a tree for each, or in the end the errors, best last.
+_Tree: TypeAlias = "tuple[float, tuple[_Tree, ...] | tuple[float, ...]]"
 
 
 class Price(NamedTuple):
@@ -373,8 +374,8 @@ class Forecast:
         """
         if self.slope is not None:
             return self.worth(price)
-        last = self.steps[-1][1]
-        shares = tuple((doublings, round(seconds / last, 6)) for doublings, seconds in self.steps)
+        last = max(self.steps[-1][1] - LEAST_SECONDS, SMALLEST_ERROR)
+        shares = tuple((doublings, _rounded((each - LEAST_SECONDS) / last)) for doublings, each in self.steps)
         cells = tuple(math.floor(math.log(each) * CELLS) for each in (price.delta / self.error, last / price.spent))
         return self.scale.score(self.error * _relative_room(shares, self._noise, self.spreads, *cells) * (1 - MARGIN))
 
@@ -392,6 +393,11 @@ class Forecast:
     @property
     def _noise(self) -> float:
         return round(self.noise * ROUNDED) / ROUNDED
+
+
+def _rounded(share: float) -> float:
+    """Return a share of a time, rounded down to three digits."""
+    return float(f"{max(share, 0.0) * (1 - MARGIN):.2e}") * (1 - 0.005)
 
 
 def _slope_at(place: float | None) -> float | None:
@@ -421,14 +427,16 @@ def _tree(
     """Return the errors after steps over so many doublings, in units of the error before the first."""
     after = _after(place, noise, doublings[0], spreads[0])
     if len(doublings) == 1:
-        return tuple(error for error, _ in after)
-    return [_times(_tree(slope, 0.0, doublings[1:], spreads[1:]), error) for error, slope in after]
+        return after[-1][0], tuple(error for error, _ in after)
+    trees = tuple(_times(_tree(slope, 0.0, doublings[1:], spreads[1:]), error) for error, slope in after)
+    return min(best for best, _ in trees), trees
 
 
 def _times(tree: _Tree, factor: float) -> _Tree:
-    if isinstance(tree, tuple):
-        return tuple(factor * error for error in tree)
-    return [_times(each, factor) for each in tree]
+    best, after = tree
+    if isinstance(after[0], float):
+        return factor * best, tuple(factor * error for error in after)
+    return factor * best, tuple(_times(each, factor) for each in after)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -450,17 +458,20 @@ def gain_of(tree: _Tree, room: float, prices: Sequence[float], place: int = 0) -
     Most of the time of a decision is spent here.
     """
     gain, slope = -prices[place], 0.0
-    if isinstance(tree, tuple):
-        for quantile in range(len(tree) - 1, -1, -1):
-            below = room - tree[quantile]
+    _, after = tree
+    if place == len(prices) - 1:
+        for quantile in range(len(WEIGHTS) - 1, -1, -1):
+            below: float = room - after[quantile]  # type: ignore[operator]
             if below <= 0:
                 break
             gain += WEIGHTS[quantile] * below
             slope += WEIGHTS[quantile]
         return gain, slope
-    for subtree, weight in zip(tree, WEIGHTS, strict=True):
-        following, steep = gain_of(subtree, room, prices, place + 1)
-        if following > 0:  # otherwise training stops there
-            gain += weight * following
-            slope += weight * steep
+    least = room - prices[place + 1]
+    for weight, subtree in zip(WEIGHTS, after, strict=True):
+        if subtree[0] < least:  # type: ignore[index]  # otherwise training stops there, whatever may come
+            following, steep = gain_of(subtree, room, prices, place + 1)  # type: ignore[arg-type]
+            if following > 0:
+                gain += weight * following
+                slope += weight * steep
     return gain, slope

@@ -371,6 +371,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         metadata = {"sample_weight": weights, "groups": groups}
         told = Callbacks(self, X=X, y=y, metadata={name: it for name, it in metadata.items() if it is not None})
         with without_autologging(), self._interruptible():
+            self._used = data.schema.used
             self._take(self._selected(data, learners, seed, told, routed=routed), data)
         told.end()
         if autologs():
@@ -572,7 +573,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return default_scoring(data) if self.scoring is None and self._by_name else self.scoring
 
     def _take(self, selection: Selection, data: Prepared) -> None:
-        result, self._used = selection.result, data.schema.used
+        result = selection.result
         self.result_, self.certificate_ = result, Claims.of(selection.certificate)
         own = {name for name, each in selection.learners.items() if isinstance(each.estimator, Dummy)}
         self.leaderboard_ = leaderboard(selection.account, BASELINES | own)
