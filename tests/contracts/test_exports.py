@@ -47,7 +47,9 @@ def check(account: Account, folder: Path) -> None:
     assert {*board["learner"]} == {*account.learners}
     for learner, score, size in zip(board["learner"], board["score"], board["size"], strict=True):
         if not math.isnan(score):
-            assert account.outcomes[Allocation(learner, int(size))].valid_score == score
+            measured = account.outcomes[Allocation(learner, int(size))]
+            assert isinstance(measured, Measurement)
+            assert measured.valid_score == score
     steps = account.result.steps
     grid = cv_results(steps, {name: Learner(name, DummyClassifier()) for name in account.learners})
     for place, step in enumerate(steps):
