@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import cloudpickle
 import numpy as np
@@ -20,10 +20,21 @@ from sklearn.naive_bayes import GaussianNB
 from pydaub import DaubSearch
 from pydaub.runs.interrupting import INTERRUPTED
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
 
 X, Y = make_classification(400, 6, random_state=0)
 PATIENCE = 60.0  # seconds; nothing is measured by it
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """Hear interrupts also where the shell has started the tests in the background, and so ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Interrupting(ClassifierMixin, BaseEstimator):
