@@ -9,6 +9,7 @@ moves and narrows the distribution for the steps that are to come (`Experience`)
 from __future__ import annotations
 
 import math
+import operator
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,8 +51,12 @@ PRECISION: Final = 1e-9  # tolerance on the gain, relative to the price of the f
 # and bounds.
 ROUNDED, CELLS, MARGIN = 20, 6, 1e-6
 
-# The best final error, and what follows each reduction: a tree for each, or in the end the errors, best last.
-_Tree: TypeAlias = "tuple[float, tuple[_Tree, ...] | tuple[float, ...]]"
+# The best final error, and what follows each reduction: trees; or in the end the errors in ascending order, and the sum
+# of the first of them, weighted.
+_Leaf: TypeAlias = tuple[float, tuple[float, ...], tuple[float, ...]]
+_Tree: TypeAlias = "tuple[float, tuple[_Tree | _Leaf, ...]] | _Leaf"
+STAGE_LENGTH: Final = 2
+SHARES: Final = (0.0, *accumulate(reversed(WEIGHTS)))  # how much the first errors count, the best first
 
 
 class Price(NamedTuple):
@@ -427,16 +432,18 @@ def _tree(
     """Return the errors after steps over so many doublings, in units of the error before the first."""
     after = _after(place, noise, doublings[0], spreads[0])
     if len(doublings) == 1:
-        return after[-1][0], tuple(error for error, _ in after)
+        errors = tuple(error for error, _ in reversed(after))
+        weighted = map(operator.mul, errors, reversed(WEIGHTS))
+        return errors[0], errors, (0.0, *accumulate(weighted))
     trees = tuple(_times(_tree(slope, 0.0, doublings[1:], spreads[1:]), error) for error, slope in after)
-    return min(best for best, _ in trees), trees
+    return min(tree[0] for tree in trees), trees
 
 
 def _times(tree: _Tree, factor: float) -> _Tree:
-    best, after = tree
-    if isinstance(after[0], float):
-        return factor * best, tuple(factor * error for error in after)
-    return factor * best, tuple(_times(each, factor) for each in after)
+    if len(tree) == STAGE_LENGTH:
+        return factor * tree[0], tuple(_times(each, factor) for each in tree[1])
+    best, errors, sums = tree
+    return factor * best, tuple(factor * each for each in errors), tuple(factor * each for each in sums)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -457,21 +464,21 @@ def gain_of(tree: _Tree, room: float, prices: Sequence[float], place: int = 0) -
 
     Most of the time of a decision is spent here.
     """
-    gain, slope = -prices[place], 0.0
-    _, after = tree
-    if place == len(prices) - 1:
-        for quantile in range(len(WEIGHTS) - 1, -1, -1):
-            below: float = room - after[quantile]  # type: ignore[operator]
-            if below <= 0:
-                break
-            gain += WEIGHTS[quantile] * below
-            slope += WEIGHTS[quantile]
-        return gain, slope
-    least = room - prices[place + 1]
-    for weight, subtree in zip(WEIGHTS, after, strict=True):
-        if subtree[0] < least:  # type: ignore[index]  # otherwise training stops there, whatever may come
-            following, steep = gain_of(subtree, room, prices, place + 1)  # type: ignore[arg-type]
-            if following > 0:
-                gain += weight * following
-                slope += weight * steep
+    if len(tree) != STAGE_LENGTH:
+        below = bisect_left(tree[1], room)
+        return room * SHARES[below] - tree[2][below] - prices[place], SHARES[below]
+    gain, slope, following_price = -prices[place], 0.0, prices[place + 1]
+    least = room - following_price
+    for weight, subtree in zip(WEIGHTS, tree[1], strict=True):
+        if subtree[0] >= least:
+            continue  # training stops there, whatever may come
+        if len(subtree) == STAGE_LENGTH:
+            following, steep = gain_of(subtree, room, prices, place + 1)
+        else:  # as above; here most calls would be made
+            below = bisect_left(subtree[1], room)
+            steep = SHARES[below]
+            following = room * steep - subtree[2][below] - following_price
+        if following > 0:
+            gain += weight * following
+            slope += weight * steep
     return gain, slope
