@@ -136,7 +136,7 @@ def check_encoding(encoding: str | None) -> None:
         codecs.lookup(name)
         with suppress(UnicodeError):
             b"a".decode(name)
-    except (LookupError, ValueError):
+    except (LookupError, TypeError, ValueError):
         raise InputError(
             f"`encoding` must be one of text that Python knows, such as latin-1, got {encoding!r}."
         ) from None
