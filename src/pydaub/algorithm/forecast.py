@@ -315,19 +315,6 @@ class Forecast:
         """The score with all rows that is exceeded in one case of twenty."""
         return self.quantile(BEST)
 
-    def chance(self, error: float) -> float:
-        """Return the probability that its error with all rows is below this one."""
-        ascending = self.errors[::-1]
-        if error <= ascending[0]:
-            return (1 - LEVELS[-1]) * (error / ascending[0]) ** 2 if error > 0 else 0.0
-        if error >= ascending[-1]:
-            return 1 - LEVELS[0] * (ascending[-1] / error) ** 2 if ascending[-1] else 1.0
-        return 1 - _between(ascending, LEVELS[::-1], error)
-
-    def overtakes(self, other: Sequence[float]) -> float:
-        """Return the probability that its error with all rows is below another's, which has these at `LEVELS`."""
-        return sum(weight * self.chance(error) for weight, error in zip(WEIGHTS, other, strict=True))
-
     def at_once(self) -> Forecast:
         """Return the forecast of giving the learner all rows next, without the sizes between."""
         step = (sum(doublings for doublings, _ in self.steps), self.steps[-1][1])

@@ -52,9 +52,13 @@ def test_who_has_had_all_rows_is_not_forecast() -> None:
     assert later.slope == pytest.approx(math.log(math.log(0.5) / math.log(0.6)) / 2), "over two doublings"
 
 
-def test_steps_that_bring_much_make_the_others_promise_more() -> None:
-    rising = outlook_of({"a": [0.5, 0.9, 0.99], "b": [0.5, 0.9, 0.99], "c": [0.5]}, Scores(rows=100_000)).of("c")
-    flat = outlook_of({"a": [0.5, 0.5, 0.5], "b": [0.5, 0.5, 0.5], "c": [0.5]}, Scores(rows=100_000)).of("c")
-    assert rising is not None
-    assert flat is not None
-    assert rising.likely > flat.likely
+def test_steps_that_bring_much_make_others_promise_more_whose_curve_is_known() -> None:
+    scores = Scores(rows=100_000)
+    rising, flat = (
+        outlook_of({"a": a, "b": a, "c": [0.5, 0.6], "d": [0.5]}, scores) for a in ([0.5, 0.9, 0.99], [0.5] * 3)
+    )
+    more, less, one, other = rising.of("c"), flat.of("c"), rising.of("d"), flat.of("d")
+    assert more is not None
+    assert less is not None
+    assert more.likely > less.likely
+    assert one == other, "of which only one point is known, nobody else tells anything"

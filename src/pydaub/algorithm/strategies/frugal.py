@@ -388,9 +388,9 @@ class Frugal(Steerable):
             for name in [*self._index.forecasts]:
                 self._look(name)
         asked = self._outstanding.learner if self._outstanding else None
-        for fall in self._index.rank(self._outlook.price(self._spent), self._dropped, asked):
-            self._key_drops += fall
-            self._key_drop_count += 1
+        falls = self._index.rank(self._outlook.price(self._spent), self._dropped, asked)
+        self._key_drops += sum(falls)
+        self._key_drop_count += len(falls)
 
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner

@@ -9,7 +9,7 @@ from pydaub.algorithm.forecast import Price
 from pydaub.algorithm.strategies.ranking import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
     from pydaub.algorithm.forecast import Forecast
 
@@ -53,12 +53,13 @@ class Index:
         """Return the most that a learner was worth when it was ranked; another value if it was not."""
         return self._worths.get(learner, other)
 
-    def rank(self, price: Price, out: Collection[str], asked: str | None = None) -> Iterator[float]:
+    def rank(self, price: Price, out: Collection[str], asked: str | None = None) -> list[float]:
         """Rank the learners that are not ranked yet, and all of them if the price has left its range.
 
-        Learners that are `out` have no part in it, and the one that was asked for does not wait. The falls of the keys
-        are yielded.
+        Learners that are `out` have no part in it, and the one that was asked for does not wait. Returned is
+        by how much keys have fallen, of learners that were ranked before.
         """
+        falls = list[float]()
         if not (
             self._floor.delta <= price.delta <= HEADROOM * self._floor.delta
             and price.spent <= self._floor.spent <= HEADROOM * price.spent
@@ -69,18 +70,19 @@ class Index:
             self.waiting = Ranking({self._position[name]: self._worths[name] for name in racing if name != asked})
             self._solved.clear()
             known = [name for name in self._unranked if name in before and name in self._worths]
-            yield from (max(before[name] - self._worths[name], 0.0) for name in known)
+            falls += [max(before[name] - self._worths[name], 0.0) for name in known]
             self._unranked.clear()
         for name in self._unranked:
             if name not in self.forecasts or name in out:
                 continue
             key = self.forecasts[name].most(self._floor)
             if name in self._worths:
-                yield max(self._worths[name] - key, 0.0)
+                falls.append(max(self._worths[name] - key, 0.0))
             self._worths[name] = key
             if name != asked:
                 self.waiting.push(key, self._position[name])
         self._unranked.clear()
+        return falls
 
     def highest(self, price: Price, least: float, learners: tuple[str, ...]) -> tuple[str, float] | None:
         """Return the learner that is worth more than `least` and most, the first of those that tie, and its worth."""

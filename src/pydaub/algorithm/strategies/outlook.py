@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydaub.algorithm.forecast import (
     LEAST_SECONDS,
+    PLACES,
     SMALLEST_ERROR,
     SMALLEST_SHARE,
     Experience,
@@ -100,6 +101,8 @@ class Outlook:
         if not ahead:
             return None
         slope, error = self._state(curve)
+        # What others have gained says little about a learner of another kind whose curve has not been seen at all.
+        alone, steps = slope is None and family is None, range(place, len(self._sizes) - 1)
         rows = self._scores.noise_rows(curve.sizes[-1], curve.measurements[-1].scored)
         return Forecast(
             self.scale,
@@ -110,7 +113,7 @@ class Outlook:
                 (math.log2(size / smaller), cost + LEAST_SECONDS)
                 for smaller, size, cost in zip(self._sizes[place:], ahead, costs, strict=False)
             ),
-            tuple(self._experience.spread(step, family) for step in range(place, len(self._sizes) - 1)),
+            tuple(PLACES if alone else self._experience.spread(step, family) for step in steps),
         )
 
     def price(self, spent: float) -> Price:
