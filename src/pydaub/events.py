@@ -31,11 +31,15 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The strategy asked for this allocation. `bound` and `priority` are the learner's at that moment, if any."""
+    """The strategy asked for this allocation. `bound` and `priority` are the learner's at that moment, if any.
+
+    `why` is what a strategy that is asked again before all outcomes are known needs to take up the same decision.
+    """
 
     allocation: Allocation
     bound: float | None
     priority: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +209,11 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912  # 
         case Started(settings, versions, descriptions):
             described = {"descriptions": dict(descriptions)} if descriptions else {}
             return {"kind": "started", "settings": dict(settings), "versions": dict(versions), **described}
-        case Asked(Allocation(learner, size, limit), bound, priority):
+        case Asked(Allocation(learner, size, limit), bound, priority, why):
             known = {"bound": _finite_or_none(bound), "priority": _finite_or_none(priority)}
             limited = {} if limit is None else {"limit": float(limit)}
-            return {"kind": "asked", "learner": learner, "size": size, **known, **limited}
+            told = {"why": why} if why else {}
+            return {"kind": "asked", "learner": learner, "size": size, **known, **limited, **told}
         case Submitted(Allocation(learner, size)):
             return {"kind": "submitted", "learner": learner, "size": size}
         case Evaluated(Allocation(learner, size), outcome, clock):
@@ -250,8 +255,11 @@ def from_json(fields: Mapping[str, Any]) -> Event | None:  # noqa: C901, PLR0911
             versions, descriptions = (dict(fields.get(name, {})) for name in ("versions", "descriptions"))
             return Started(dict(fields["settings"]), versions, descriptions)
         case "asked":
-            known = [None if fields[name] is None else number(fields[name], name) for name in ("bound", "priority")]
-            return Asked(Allocation(fields["learner"], fields["size"], fields.get("limit")), *known)
+            bound, priority = (
+                None if fields[name] is None else number(fields[name], name) for name in ("bound", "priority")
+            )
+            allocation = Allocation(fields["learner"], fields["size"], fields.get("limit"))
+            return Asked(allocation, bound, priority, str(fields.get("why", "")))
         case "submitted":
             return Submitted(Allocation(fields["learner"], fields["size"]))
         case "evaluated":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -37,6 +37,8 @@ FAR: Final = 3.0  # places beyond the first and the last quantile at which a ste
 # Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
 # most of the error is common to them and cancels in a comparison.
 OWN_NOISE: Final = 0.25
+
+LONG_RUNNING: Final = 0.5  # a training that takes longer than forecast will take this share of its time longer still
 
 # Numerical safeguards.
 SLOPE_UNIT: Final = 0.02  # slopes are told apart on the scale of arcsinh(slope / SLOPE_UNIT)
@@ -319,6 +321,12 @@ class Forecast:
         """Return the forecast of giving the learner all rows next, without the sizes between."""
         step = (sum(doublings for doublings, _ in self.steps), self.steps[-1][1])
         return Forecast(self.scale, self.error, self.slope, self.noise, (step,), self.spreads[:1])
+
+    def under_way(self, elapsed: float) -> Forecast:
+        """Return the forecast once the next step has taken so many seconds: what is left of it, and of the others."""
+        (doublings, seconds), *rest = self.steps
+        left = max(seconds - elapsed, LONG_RUNNING * elapsed)
+        return replace(self, steps=((doublings, left), *rest))
 
     def worth(self, price: Price) -> float:
         """Return the score up to which training this learner pays on average.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.curve import USUAL_GROWTH, Growth
 from pydaub.algorithm.strategies import Steerable, strategy_of
-from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch
+from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch, PydaubError
 from pydaub.events import (
     Adjusted,
     Asked,
@@ -150,11 +150,17 @@ class Account:
         If the outcome is known already, the strategy is told at once.
         """
         allocation = self.strategy.ask()
-        if allocation is None:
-            return None
-        learner = allocation.learner
-        event = Asked(allocation, self.strategy.bound(learner), self.strategy.priority(learner))
-        self._log(f"{learner} gets {allocation.size:,} rows: {self.strategy.reason}.", learner, allocation.size)
+        return None if allocation is None else self._asked(allocation)
+
+    def begin(self, allocation: Allocation, why: str) -> Asked:
+        """Let the strategy take note of what must be evaluated now, and return the event."""
+        self.strategy.begin(allocation, why)
+        return self._asked(allocation)
+
+    def _asked(self, allocation: Allocation) -> Asked:
+        learner, strategy = allocation.learner, self.strategy
+        event = Asked(allocation, strategy.bound(learner), strategy.priority(learner), strategy.why)
+        self._log(f"{learner} gets {allocation.size:,} rows: {strategy.reason}.", learner, allocation.size)
         if allocation in self.ahead:
             self._tell(allocation, self.ahead.pop(allocation))
         elif allocation in self.known:
@@ -190,8 +196,8 @@ class Account:
     def take(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915  # one case for each kind
         """Take in an event; raises JournalMismatch where the strategy would not have done that."""
         match event:
-            case Asked(allocation):
-                self._take_asked(allocation)
+            case Asked(allocation, why=why):
+                self._take_asked(allocation, why)
             case Submitted(allocation):
                 self.running[allocation] = self.clock
             case Evaluated(allocation, outcome, clock):
@@ -243,9 +249,15 @@ class Account:
                 self.hurried.clear()
                 self._log("The run was resumed.")
 
-    def _take_asked(self, allocation: Allocation) -> None:
-        if self.strategy.outstanding is not None:
-            raise JournalMismatch(f"got {allocation} before the outcome of {self.strategy.outstanding}")
+    def _take_asked(self, allocation: Allocation, why: str) -> None:
+        if self.strategy.concurrent:  # what it asked also depended on the clock
+            try:
+                self.begin(allocation, why)
+            except PydaubError as error:
+                raise JournalMismatch(f"got {allocation} that cannot be: {error}") from None
+            return
+        if self.strategy.outstanding:
+            raise JournalMismatch(f"got {allocation} before the outcome of {self.strategy.outstanding[0]}")
         try:
             event = self.ask()
         except AllLearnersFailed:
@@ -266,15 +278,16 @@ class Account:
         elif isinstance(outcome, Failure):
             words = f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {outcome.message.rstrip('.')}."
             self._log(words, name)
-        if self.strategy.outstanding == allocation:
+        if allocation in self.strategy.outstanding:
             self._tell(allocation, outcome)
         elif allocation not in self.known:
             self.ahead[allocation] = outcome
 
     def _tell(self, allocation: Allocation, outcome: Outcome) -> None:
-        asked = self.strategy.outstanding
-        if isinstance(outcome, Postponed) and asked and (asked.limit is None or outcome.seconds < asked.limit):
-            return  # it was guessed, with a lower limit: it is evaluated again
+        if isinstance(outcome, Postponed) and not self.strategy.concurrent:
+            limit = next(each.limit for each in self.strategy.outstanding if each == allocation)
+            if limit is None or outcome.seconds < limit:
+                return  # it was guessed, with a lower limit: it is evaluated again
         self.strategy.tell(allocation, outcome)
         name = allocation.learner
         self.steps.append(Step(allocation, outcome, self.strategy.bound(name)))
@@ -508,7 +521,7 @@ class Account:
         if self.state not in (*GOING_ON, "killed"):
             return None
         training = {allocation.learner for allocation in self.training}
-        asked = self.strategy.outstanding
-        if asked is not None and asked.learner not in training:
+        waiting = (each for each in self.strategy.outstanding if each.learner not in training)
+        if asked := next(waiting, None):
             return asked
         return next((guess for guess in self.strategy.forecast() if guess.learner not in training), None)

@@ -118,8 +118,8 @@ class Hurry:
 
     def _with_all_rows(self, left: float) -> list[Allocation]:
         """Return what is being evaluated, or will be next, with all rows; notice when evaluations began."""
-        account, asked = self._account, self._account.strategy.outstanding
-        begun = {*account.training, *([asked] if asked else [])}
+        account = self._account
+        begun = {*account.training, *account.strategy.outstanding}
         found = [each for each in begun if each.size == account.full_size]
         self._begun = {
             each: self._begun.get(each) or (left, self._seconds(each.learner) if each in found else 0.0)

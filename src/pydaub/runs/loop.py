@@ -24,6 +24,7 @@ from pydaub.errors import (
 )
 from pydaub.events import (
     Adjusted,
+    Asked,
     Combined,
     Drawn,
     Evaluated,
@@ -70,9 +71,10 @@ def run(  # noqa: PLR0913  # three make a run, four are optional
 ) -> Result:
     """Run the strategy on this engine until its winner is known.
 
-    The strategy is sequential. Workers that it leaves idle evaluate what it will probably ask next (`forecast`), and
-    those outcomes wait until they are asked for. So the allocations and the winner do not depend on the number of
-    workers, unless an evaluation exceeds its limit.
+    A strategy that is `concurrent` is asked as soon as a worker is free, told every outcome when it comes in, and may
+    find that a training is not worth its time any more, which is then ended. Every other strategy is sequential:
+    workers that it leaves idle evaluate what it will probably ask next (`forecast`), and those outcomes wait until they
+    are asked for. So its allocations and its winner do not depend on the number of workers.
 
     Parameters
     ----------
@@ -184,8 +186,11 @@ class Loop:
         try:
             self._replay()
             self._begin()
-            while (allocation := self._next()) is not None:
-                self._evaluate(allocation)
+            if self._strategy.concurrent:
+                self._together()
+            else:
+                while (allocation := self._next()) is not None:
+                    self._evaluate(allocation)
             if self._account.selected != self._strategy.winner and self._strategy.winner is not None:
                 self._record(Selected(self._strategy.winner, self._clock))
         except AllLearnersFailed as error:
@@ -271,18 +276,56 @@ class Loop:
             while self._paused_at is not None:
                 self._collect()
                 self._obey()
-            if self._strategy.outstanding is not None:
-                return self._strategy.outstanding
+            if self._strategy.outstanding:
+                return self._strategy.outstanding[0]
             asked = self._account.ask()
             if asked is None:
                 return None
-            self._draw()
-            # Not synced: it follows from the outcomes, and only shows what is going on.
-            self._record(asked, sync=False, taken=True)
-            if self._journal and asked.allocation in self._account.known:
-                # So that the journal can be read without the known outcomes. Nobody watches: nothing has happened.
-                outcome = self._account.known[asked.allocation]
-                self._journal.append(Evaluated(asked.allocation, outcome, self._clock), sync=False)
+            self._take_asked(asked)
+
+    def _take_asked(self, asked: Asked) -> None:
+        self._draw()
+        # Not synced: whoever goes on with the run asks again, and it only shows what is going on.
+        self._record(asked, sync=False, taken=True)
+        if self._journal and asked.allocation in self._account.known:
+            # So that the journal can be read without the known outcomes. Nobody watches: nothing has happened.
+            outcome = self._account.known[asked.allocation]
+            self._journal.append(Evaluated(asked.allocation, outcome, self._clock), sync=False)
+
+    def _together(self) -> None:
+        """Keep all workers busy with what the strategy asks for, until its winner is known."""
+        while self._strategy.winner is None:
+            if self._obey():
+                continue
+            if self._paused_at is None:
+                self._submit_outstanding()
+                self._make_room()
+            if self._strategy.winner is None:
+                self._collect()
+
+    def _submit_outstanding(self) -> None:
+        """Submit what has been asked for, and ask for more while a worker is free."""
+        for allocation in self._strategy.outstanding:
+            if allocation not in self._pending and self._engine.free:
+                self._submit(allocation)
+        while self._engine.free and (asked := self._account.ask()) is not None:
+            self._take_asked(asked)
+            if asked.allocation in self._strategy.outstanding:
+                self._submit(asked.allocation)
+
+    def _make_room(self) -> None:
+        """End what the strategy would not ask for any more."""
+        began = self._account.running
+        while True:
+            elapsed = {each: self._clock - began[each] for each in self._pending if each in began}
+            found = self._strategy.dispensable(elapsed, crowded=not self._engine.free)
+            if found is None:
+                return
+            if found in self._pending:
+                self._engine.cancel(found)
+                self._pending.remove(found)
+            self._record(Evaluated(found, Postponed(elapsed.get(found, 0.0)), self._clock))
+            self._submit_outstanding()
 
     def _draw(self) -> None:
         """Make the learners that the strategy has let in from a space."""
@@ -297,7 +340,7 @@ class Loop:
     def _evaluate(self, allocation: Allocation) -> None:
         """Wait until the outcome has been told or is no longer wanted, and keep the other workers busy meanwhile."""
         guesses = self._strategy.forecast()
-        while self._strategy.outstanding == allocation:
+        while allocation in self._strategy.outstanding:
             if self._obey():
                 guesses = self._strategy.forecast()
                 continue

@@ -193,7 +193,7 @@ class Simulation:
         copied = _copied(account.strategy)
         try:
             for _ in range(max(MOST_STEPS * MANY // max(len(account.learners), MANY), FEWEST_STEPS)):
-                asked = copied.outstanding or copied.ask()
+                asked = next(iter(copied.outstanding), None) or copied.ask()
                 if asked is None:
                     return found, 0.0, True
                 outcome = account.ahead.get(asked)

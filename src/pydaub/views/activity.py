@@ -48,7 +48,7 @@ def _lane(account: Account, allocation: Allocation) -> dict[str, Any]:
         "words": FIRST if expected is None else IN_TIME,
         "late": f"{{spent}} so far, longer than {known}expected",
         "ahead": ""
-        if allocation == account.strategy.outstanding
+        if allocation in account.strategy.outstanding
         else f"ahead of its turn, {_why_ahead(account, allocation)}",
     }
 
@@ -88,7 +88,7 @@ def _next(account: Account) -> str:
 
 def _why(account: Account, following: Allocation) -> str:
     strategy, learner = account.strategy, following.learner
-    if following == strategy.outstanding or not isinstance(strategy, Steerable):
+    if following in strategy.outstanding or not isinstance(strategy, Steerable):
         return strategy.reason
     if learner in strategy.boosted:
         return "it was boosted by hand"

@@ -39,10 +39,10 @@ class Parameter:
 class Strategy(ABC):
     """Decides which learner gets data next.
 
-    Laws, each tested for every strategy: one allocation is outstanding at a time; what is asked depends only on what
-    was told before; a learner's sizes strictly grow, except that one which was postponed may be asked for again; a
-    failure takes the learner out of the race, never the run; `forecast` and `priority` change nothing; the winner has
-    been measured at the full size.
+    Laws, each tested for every strategy: one allocation is outstanding at a time, or one of each learner where the
+    strategy is `concurrent`; what is asked depends only on what was asked and told before; a learner's sizes strictly
+    grow, except that one which was postponed may be asked for again; a failure takes the learner out of the race, never
+    the run; `forecast` and `priority` change nothing; the winner has been measured at the full size.
 
     A new strategy implements `_choose` (what to ask next), `_update` (what an outcome changes), `_done` (whether the
     race is over), `forecast` (what it will probably ask) and `priority` (the number it decides by). A strategy whose
@@ -82,39 +82,52 @@ class Strategy(ABC):
         self._next_size = dict(pairwise(self.schedule.sizes))
         self._failures: dict[str, Failure] = {}
         self._bounds: dict[str, float] = {}  # for strategies that have bounds
-        self._outstanding: Allocation | None = None
+        self._outstanding: dict[str, Allocation] = {}  # by learner, in the order in which they were asked for
+        self._whys: dict[str, str] = {}  # why each of them was asked for, as the strategy calls it
+        self._why = ""  # the last of these
         self._at_full: dict[str, float] = {}  # scores at the full size of the learners that may win
         self._best_at_full: float | None = None  # the highest of them
 
     def ask(self) -> Allocation | None:
-        """Return the next allocation to evaluate, or None once the winner is known.
+        """Return the next allocation to evaluate; None once the winner is known, or if nothing more is wanted now.
 
         Raises
         ------
         AllLearnersFailed
             If no learner is left.
         ProtocolError
-            If the outcome of the previous allocation has not been told yet.
+            If the outcome of the previous allocation has not been told yet, and the strategy is not `concurrent`.
         """
-        if self._outstanding is not None:
-            raise ProtocolError(f"`ask` must wait until the outcome of {self._outstanding} has been told.")
+        if self._outstanding and not self.concurrent:
+            raise ProtocolError(f"`ask` must wait until the outcome of {self.outstanding[0]} has been told.")
         if self.winner is not None:
             return None
-        self._outstanding = self._next()
-        if self._outstanding is None:
+        found = self._next()
+        if found is not None:
+            self.begin(found, self._why)
+        elif not self._outstanding:
             raise AllLearnersFailed(self._failures)
-        return self._outstanding
+        return found
+
+    def begin(self, allocation: Allocation, why: str = "") -> None:
+        """Take note that this has been asked for, and why; `ask` does so, and who reads the journal of a run."""
+        self._check_known(allocation.learner)
+        if allocation.learner in self._outstanding or allocation.size not in self.schedule.sizes:
+            raise ProtocolError(f"`begin` must be given a learner that waits, and one of the sizes, got {allocation}.")
+        self._why = self._whys[allocation.learner] = why
+        self._outstanding[allocation.learner] = allocation
 
     def tell(self, allocation: Allocation, outcome: Outcome) -> None:
-        """Take in the outcome of the allocation that was asked for."""
-        if self._outstanding is None or allocation != self._outstanding:
-            expected = f"be for {self._outstanding}" if self._outstanding else "follow `ask`"
-            raise ProtocolError(f"`tell` must {expected}, got {allocation}.")
+        """Take in the outcome of an allocation that was asked for."""
+        learner = allocation.learner
+        if allocation != self._outstanding.get(learner):
+            wanted = " or ".join(map(str, self._outstanding.values()))
+            raise ProtocolError(f"`tell` must {f'be for {wanted}' if wanted else 'follow `ask`'}, got {allocation}.")
         if not isinstance(outcome, Measurement | Failure | Postponed):
             raise InputError(f"`outcome` must be a Measurement, a Failure or Postponed, got {outcome!r}.")
-        if isinstance(outcome, Postponed) and outcome.seconds < (limit := self._outstanding.limit or math.inf):
-            raise InputError(f"`outcome` must not be Postponed before the limit of {limit} s, got {outcome}.")
-        learner, before = allocation.learner, self._curves[allocation.learner]
+        if isinstance(outcome, Postponed) and not self.concurrent and outcome.seconds < (allocation.limit or math.inf):
+            raise InputError(f"`outcome` must not be Postponed before the limit, {allocation.limit} s, got {outcome}.")
+        before = self._curves[learner]
         if isinstance(outcome, Measurement):
             self._curves[learner] = before.extended(allocation.size, outcome)
         try:
@@ -122,11 +135,28 @@ class Strategy(ABC):
         except Exception:  # a user's own bound may raise: then nothing has been told
             self._curves[learner] = before
             raise
-        self._outstanding = None
+        del self._outstanding[learner], self._whys[learner]
         if isinstance(outcome, Failure):
             self._failures[learner] = outcome
         elif isinstance(outcome, Measurement) and allocation.size == self.schedule.full_size:
             self._reach(learner, outcome.valid_score)
+
+    def dispensable(
+        self,
+        elapsed: Mapping[Allocation, float],  # noqa: ARG002
+        *,
+        crowded: bool,  # noqa: ARG002
+    ) -> Allocation | None:
+        """Return an outstanding allocation that would not be asked for any more; None if there is none.
+
+        Parameters
+        ----------
+        elapsed
+            The seconds that each of them has taken so far.
+        crowded
+            Whether all workers are busy.
+        """
+        return None
 
     @abstractmethod
     def forecast(self) -> Iterator[Allocation]:
@@ -153,14 +183,24 @@ class Strategy(ABC):
     @property
     def winner(self) -> str | None:
         """The selected learner, once it is known."""
-        if not self._at_full or self._outstanding is not None or not self._done():
+        if not self._at_full or self._outstanding or not self._done():
             return None
         return min(self._at_full, key=lambda name: (-self._at_full[name], self._position[name]))
 
     @property
-    def outstanding(self) -> Allocation | None:
-        """The allocation that was asked for and whose outcome has not been told yet."""
-        return self._outstanding
+    def outstanding(self) -> tuple[Allocation, ...]:
+        """The allocations that were asked for and whose outcomes have not been told yet."""
+        return tuple(self._outstanding.values())
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether it may be asked again before it has been told the outcomes of what it asked for."""
+        return False
+
+    @property
+    def why(self) -> str:
+        """Why the last allocation was asked for, as a word for `begin`."""
+        return self._why
 
     @property
     def racing(self) -> frozenset[str]:
@@ -189,7 +229,7 @@ class Strategy(ABC):
 
     @property
     def reason(self) -> str:
-        """Why the outstanding allocation was asked for, as a clause for people."""
+        """Why the last allocation was asked for, as a clause for people."""
         return f"the strategy {type(self).__name__.lower()} asked for it"
 
     def ruled_out(self) -> dict[str, str]:

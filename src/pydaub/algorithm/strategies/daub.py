@@ -9,7 +9,7 @@ from pydaub.algorithm.bounds import UpperBound, value
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES
 from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
 from pydaub.algorithm.strategies.ranking import Ranking
-from pydaub.algorithm.strategies.steerable import Steerable
+from pydaub.algorithm.strategies.steerable import BOOSTED, Steerable
 from pydaub.records import Allocation, Failure, Outcome, score_text
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Daub(Steerable):
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the bootstrap, then the next sizes of the learners with the highest bounds."""
-        asked = self._outstanding
+        asked = next(iter(self.outstanding), None)
         for _, position in self._bootstrapping:
             learner = self.learners[position]
             had = self._curves[learner].sizes[-1:] or (0,)
@@ -100,7 +100,7 @@ class Daub(Steerable):
         return self._bounds.get(learner)
 
     def _ranked_reason(self) -> str:
-        asked = self._outstanding
+        asked = next(iter(self.outstanding), None)
         if asked is None or asked.size <= self._bootstrap[-1]:
             return f"every learner starts with the {len(self._bootstrap)} smallest sizes"
         own, following = float(self._bounds[asked.learner]), self._waiting.first
@@ -135,7 +135,7 @@ class Daub(Steerable):
             self._bounds[learner] = bound
         if failed or size >= last:
             self._bootstrapping.discard(position)
-        if not failed and size == self.schedule.full_size and not self._boosted:
+        if not failed and size == self.schedule.full_size and self._why != BOOSTED:
             self._reached = learner
         elif not failed:
             self._enter(learner)

@@ -23,6 +23,8 @@ from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, from
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pydaub.algorithm.forecast import Price
+
 DELTA: Final = Parameter("delta", float, 0.01, "The score that you would give up to halve the time.")
 COSTS: Final = Parameter(
     "costs",
@@ -38,6 +40,7 @@ WHY: Final = {
     "ensemble": "it is among the {} most promising learners, which the ensemble is chosen from",
     "late": "no other learner is worth its time, and nothing is known of it yet",
     "more": "others of its kind do so well for their time that it is worth a try",
+    "later": "others of its kind do so well for their time that it is worth a try",
     "first": "every learner starts with the smallest size",
 }
 
@@ -137,25 +140,24 @@ class Frugal(Steerable):
                 self._fresh.push(0.0, self._position[learner])
         self._spent = 0.0
         self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
-        self._why = ""  # of the outstanding allocation: one of WHY, or nothing if it is worth most
         self._changed = False  # whether all forecasts must be made anew
-        self._decided: tuple[str, float] | None = None  # the learner with the highest worth, and its worth
+        self._decided: tuple[str, float] | None = None  # the waiting learner with the highest worth, and its worth
         self._stale = True  # whether `_decided` must be worked out again
         self._direct: set[str] = set()  # learners that get all rows next, without the sizes between
         self._later: set[str] = set()  # learners that started because others of their kind did well
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
-        asked = self._outstanding
+        asked = next(iter(self._outstanding), None)
         yield from self._starts(self.schedule.sizes[0])
         if self._why == "ensemble":
-            yield from (
-                self._limited(self._next_of(name)) for name in self._wanted() if asked and name != asked.learner
-            )
+            wanted = (name for name in self._wanted() if name not in self._outstanding)
+            yield from (self._limited(self._next_of(name)) for name in wanted)
         elif self.winner is None:
             self._rank()
             following = self._index.waiting.first or (0.0, 0)
-            own = None if asked is None or self._why == "late" else self._index.most(asked.learner, following[0])
+            alone = asked is not None and not self.concurrent and self._why != "late"
+            own = self._index.most(asked, following[0]) if alone and asked else None
             yield from map(self._limited, self._promising(self._leaders(self._index.waiting, own)))
             # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
             for size in self.schedule.sizes[1:]:
@@ -164,7 +166,7 @@ class Frugal(Steerable):
 
     def _promising(self, guesses: Iterator[Allocation]) -> Iterator[Allocation]:
         """Yield the guesses that will be asked for if the outstanding allocation, on all rows, has its likely score."""
-        asked, price = self._outstanding, self._outlook.price(self._spent)
+        asked, price = next(iter(self.outstanding), None), self._price()
         least = -math.inf if self._best_at_full is None else self._best_at_full
         likely = -math.inf if asked is None else self.likely(asked.learner) or -math.inf
         if asked and asked.size == self.schedule.full_size:
@@ -181,10 +183,9 @@ class Frugal(Steerable):
                 yield guess
 
     def _starts(self, size: int) -> Iterator[Allocation]:
-        """Yield this size for every learner without an outcome, except the outstanding one."""
-        asked = self._outstanding.learner if self._outstanding else None
+        """Yield this size for every learner that waits without an outcome."""
         names = (self.learners[position] for _, position in self._fresh)
-        yield from (Allocation(name, size, self._costs.first_limit(name)) for name in names if name != asked)
+        yield from (Allocation(name, size, self._costs.first_limit(name)) for name in names)
 
     def priority(self, learner: str) -> float | None:
         """Return the learner's worth at today's price of time; at the full size, its score."""
@@ -192,16 +193,17 @@ class Frugal(Steerable):
         if self._has_all_rows(learner):
             return self._curves[learner].measurements[-1].valid_score
         known = self._index.forecasts.get(learner)
-        return None if known is None else known.worth(self._outlook.price(self._spent))
+        return None if known is None else known.worth(self._price())
 
     def _ranked_reason(self) -> str:
-        if self._why or self._decided is None:
+        worth = self.priority(self.outstanding[-1].learner) if self._outstanding else None
+        if self._why or worth is None:
             return WHY[self._why or "first"].format(self._members)
         best = self._best_at_full
         compared = (
             "the highest priority" if best is None else f"more than the best on all rows so far, {score_text(best)}"
         )
-        return f"training it further is worth its time up to a score of {score_text(self._decided[1])}, {compared}"
+        return f"training it further is worth its time up to a score of {score_text(worth)}, {compared}"
 
     def _lost_to(self, winner: str, learner: str) -> str:
         best, own = self._at_full[winner], self.priority(learner)
@@ -239,11 +241,45 @@ class Frugal(Steerable):
     def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
         return few(sizes)
 
+    @property
+    def concurrent(self) -> bool:
+        """Whether it may be asked again while outcomes are outstanding: not if two runs are to decide alike."""
+        return self._costs.measured
+
+    def begin(self, allocation: Allocation, why: str = "") -> None:
+        """Take note that this has been asked for, and why."""
+        if why == "more" and (group := self._groups.home(allocation.learner)):
+            self._start_more(group)
+        super().begin(allocation, why)
+        self._leave(allocation.learner)
+
+    def dispensable(self, elapsed: Mapping[Allocation, float], *, crowded: bool) -> Allocation | None:
+        """Return an outstanding allocation that would not be asked for any more; None if there is none.
+
+        That is one that is not worth what is left of it. If it is `crowded`, so that others wait for a worker, it is
+        also one that is worth less than the first of those, which takes less time than what is left of it.
+        """
+        for learner, allocation in self._outstanding.items():
+            known, took = self._index.forecasts.get(learner), elapsed.get(allocation, 0.0)
+            if known is None or self._whys[learner]:
+                continue  # it was not asked for by its worth
+            following = allocation == self._next_of(learner)
+            left = (known if following else known.at_once()).under_way(took)
+            if left.steps[0][1] < GRACE:
+                continue
+            price = self._price(learner)
+            if self._best_at_full is not None and not left.pays(price, left.scale.error(self._best_at_full)):
+                return allocation
+            first = self._decide() if crowded and left.steps[0][1] > took else None
+            better = first and self._index.forecasts[first[0]]
+            if better and better.steps[0][1] < left.steps[0][1] and left.worth(price) < better.worth(price):
+                return allocation
+        return None
+
     def _choose(self) -> Allocation | None:
-        self._why = ""
         if first := self._fresh.first:
             name = self.learners[first[1]]
-            self._why = "more" if name in self._later else "first"
+            self._why = "later" if name in self._later else "first"
             return self._first(name)
         decided = self._decide()
         chosen = decided[0] if decided else None
@@ -251,17 +287,19 @@ class Frugal(Steerable):
             self._why = "ahead"
         if chosen is None and (group := self._worth_more()):
             self._why = "more"
-            return self._first(self._start_more(group))
+            return self._first(self._groups.next_of(group))
         if chosen is None and (late := self._overdue()):
             self._why = "late"
-            self._late.discard(self._position[late])
             return self._first(late)
         if chosen is None and (chosen := next(iter(self._wanted()), None)):
             self._why = "ensemble"
-        if chosen is None:
-            return None
-        self._index.hold(chosen)
-        return self._limited(self._next_of(chosen))
+        return None if chosen is None else self._limited(self._next_of(chosen))
+
+    def _price(self, leaving_out: str | None = None) -> Price:
+        """Return the price of time once the outstanding evaluations have ended as forecast."""
+        known = self._index.forecasts
+        names = [name for name in self._outstanding if name in known and name != leaving_out] if self.concurrent else ()
+        return self._outlook.price(self._spent + sum(known[name].steps[0][1] for name in names))
 
     def _first(self, learner: str) -> Allocation:
         return Allocation(learner, self.schedule.sizes[0], self._costs.first_limit(learner))
@@ -310,10 +348,11 @@ class Frugal(Steerable):
             dict(zip(self._curves[best].sizes, self._curves[best].measurements, strict=True)),
             self._outlook.scale,
         )
+        racing = self.racing - self._outstanding.keys()
         found, most = None, LEAD * (1.0 if scale.logarithmic else self._outlook.stake)
         for name, known in self._index.forecasts.items():
             size, score = self._curves[name].sizes[-1], self._curves[name].measurements[-1].valid_score
-            if size in own and name not in self._dropped and known.steps[0][1] <= self._spent:
+            if size in own and name in racing and known.steps[0][1] <= self._spent:
                 lead = scale.error(own[size].valid_score) - scale.error(score)
                 if lead > most:
                     found, most = name, lead
@@ -341,10 +380,10 @@ class Frugal(Steerable):
         """Return the family or space whose next learners bring most for their time, if that pays."""
         best, rows = self._best_at_full, self._scores.noise_rows(self.schedule.full_size)
         noise = 0.0 if best is None else chance_difference(best, rows)
-        return worth_more(self._groups, self._costs, self.likely, best, noise, self._outlook.price(self._spent))
+        return worth_more(self._groups, self._costs, self.likely, best, noise, self._price())
 
-    def _start_more(self, group: str) -> str:
-        """Let further learners of a family or space start, and return the name of the first."""
+    def _start_more(self, group: str) -> None:
+        """Let further learners of a family or space start."""
         names = self._groups.start_more(group)
         self._later.update(names)
         for name in names:
@@ -352,13 +391,13 @@ class Frugal(Steerable):
                 self._enter(name)
             else:
                 self.add(name)
-        return names[0]
 
     def _wanted(self) -> list[str]:
         """Return the learners that an ensemble needs and that do not have all rows, most promising first."""
         if self._members == 1 or not self._at_full:
             return []
-        likely = {name: known.likely for name, known in self._index.forecasts.items() if name in self.racing}
+        racing = self.racing - self._outstanding.keys()
+        likely = {name: known.likely for name, known in self._index.forecasts.items() if name in racing}
         found, wanted, left = 0, list[str](), self._spent - 2 * self._joined
         for name, _ in sorted({**likely, **self._at_full}.items(), key=lambda each: -each[1]):
             if name in likely:
@@ -377,7 +416,7 @@ class Frugal(Steerable):
         if self._stale:
             self._rank()
             least = -math.inf if self._best_at_full is None else self._best_at_full
-            self._decided = self._index.highest(self._outlook.price(self._spent), least, self.learners)
+            self._decided = self._index.highest(self._price(), least, self.learners)
             self._stale = False
         return self._decided
 
@@ -387,8 +426,7 @@ class Frugal(Steerable):
             self._changed = False
             for name in [*self._index.forecasts]:
                 self._look(name)
-        asked = self._outstanding.learner if self._outstanding else None
-        falls = self._index.rank(self._outlook.price(self._spent), self._dropped, asked)
+        falls = self._index.rank(self._price(), self._dropped, self._outstanding)
         self._key_drops += sum(falls)
         self._key_drop_count += len(falls)
 
@@ -399,12 +437,13 @@ class Frugal(Steerable):
         seconds = self._costs.paid(allocation, outcome)
         if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
             self._spent += seconds
-        self._joined += seconds if self._why == "ensemble" else 0.0
-        self._why = ""
+        self._joined += seconds if self._whys[learner] == "ensemble" else 0.0
         if isinstance(outcome, Failure):
             return
         if isinstance(outcome, Postponed):
-            self._costs.ended(allocation, seconds)
+            limit = self._outstanding[learner].limit
+            overran = limit is not None and seconds >= limit
+            self._costs.ended(allocation, seconds if overran else seconds / OVERRUN)
             self._enter(learner)
             return
         self._changed = self._outlook.take(learner) or self._changed
@@ -412,7 +451,7 @@ class Frugal(Steerable):
 
     def _look(self, learner: str) -> None:
         """Make a learner's forecast, and rank it."""
-        known, price = self._outlook.of(learner), self._outlook.price(self._spent)
+        known, price = self._outlook.of(learner), self._price()
         if known is None:
             self._bounds[learner] = self._curves[learner].measurements[-1].valid_score
             return

@@ -81,6 +81,19 @@ class Groups:
             self._waiting[family].remove(learner)
             self._started[family].append(learner)
 
+    def home(self, learner: str) -> str | None:
+        """Return the family or the space of a learner that has not started."""
+        if learner in self.waiting:
+            return self.families[learner]
+        space = learner.rpartition(" ")[0]
+        return space if space in self.spaces and learner not in self._space_of else None
+
+    def next_of(self, group: str) -> str:
+        """Return the name of the learner of a family or space that starts next."""
+        if group in self.spaces:
+            return drawn_name(group, len(self._started[group]) + 1)
+        return self._waiting[group][0]
+
     def start_more(self, group: str) -> list[str]:
         """Let further learners of a family or space start, and return their names."""
         if group in self.spaces:

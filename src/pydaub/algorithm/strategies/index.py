@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pydaub.algorithm.forecast import Forecast
 
-HEADROOM: Final = 1.08  # the ranking stays valid while the time spent grows by this factor
+HEADROOM: Final = 1.5  # the ranking stays valid while the time spent grows by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
 
 
@@ -53,11 +53,11 @@ class Index:
         """Return the most that a learner was worth when it was ranked; another value if it was not."""
         return self._worths.get(learner, other)
 
-    def rank(self, price: Price, out: Collection[str], asked: str | None = None) -> list[float]:
+    def rank(self, price: Price, out: Collection[str], asked: Collection[str] = ()) -> list[float]:
         """Rank the learners that are not ranked yet, and all of them if the price has left its range.
 
-        Learners that are `out` have no part in it, and the one that was asked for does not wait. Returned is
-        by how much keys have fallen, of learners that were ranked before.
+        Learners that are `out` have no part in it, and those that were `asked` for do not wait. Returned is by how much
+        keys have fallen, of learners that were ranked before.
         """
         falls = list[float]()
         if not (
@@ -67,7 +67,7 @@ class Index:
             self._floor = Price(price.delta / math.sqrt(HEADROOM), price.spent * HEADROOM)
             racing = [name for name in self.forecasts if name not in out]
             before, self._worths = self._worths, {name: self.forecasts[name].most(self._floor) for name in racing}
-            self.waiting = Ranking({self._position[name]: self._worths[name] for name in racing if name != asked})
+            self.waiting = Ranking({self._position[name]: self._worths[name] for name in racing if name not in asked})
             self._solved.clear()
             known = [name for name in self._unranked if name in before and name in self._worths]
             falls += [max(before[name] - self._worths[name], 0.0) for name in known]
@@ -79,7 +79,7 @@ class Index:
             if name in self._worths:
                 falls.append(max(self._worths[name] - key, 0.0))
             self._worths[name] = key
-            if name != asked:
+            if name not in asked:
                 self.waiting.push(key, self._position[name])
         self._unranked.clear()
         return falls

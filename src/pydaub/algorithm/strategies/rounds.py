@@ -56,7 +56,7 @@ class Rounds(Strategy):
         if self._in_round():
             rest = takewhile(lambda entry: entry[0] >= self._floor, islice(self._queues[-1], self._left))
             yield from (Allocation(self.learners[position], self._size) for _, position in rest)
-        asked = self._outstanding
+        asked = next(iter(self.outstanding), None)
         for size in self.schedule.sizes:
             if size > self._size:
                 if asked:
@@ -73,12 +73,12 @@ class Rounds(Strategy):
         """The learners of this round and of later ones."""
         rest = islice(self._queues[-1], max(self._left, 0)) if self._queues else ()
         places = [position for key, position in rest if key >= self._floor] + [place for _, place in self._measured]
-        asked = {self._outstanding.learner} if self._outstanding else set()
+        asked = self._outstanding.keys()
         return frozenset({self.learners[place] for place in places} | asked) - self._failures.keys()
 
     @property
     def reason(self) -> str:
-        """Why the outstanding allocation was asked for, as a clause for people."""
+        """Why the last allocation was asked for, as a clause for people."""
         return f"it is in the round of {self._size:,} rows"
 
     def ruled_out(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # A guess pays off if the learner stays ahead, that is, if its key drops less than usual. Chosen with `daub` among 0.25,
 # 0.5, 1 and 2 on two recorded and four random tables. It changes the clock, never the answer.
 GUESSED_DROP: Final = 0.25
+BOOSTED: Final = "boosted"  # why it was asked for
 
 
 class Steerable(Strategy):
@@ -38,7 +39,6 @@ class Steerable(Strategy):
         super().__init__(learners, schedule)
         self._dropped: set[str] = set()
         self._boosts: list[str] = []  # learners whose next size comes first
-        self._boosted = False  # whether the outstanding allocation is a boost
         self._key_drops, self._key_drop_count = 0.0, 0  # total and count of key drops; `forecast` uses their mean
 
     def drop(self, learner: str) -> None:
@@ -50,8 +50,8 @@ class Steerable(Strategy):
         self._leave(learner)
         self._at_full.pop(learner, None)
         self._best_at_full = max(self._at_full.values(), default=None)
-        if self._outstanding and self._outstanding.learner == learner:
-            self._outstanding = None
+        for asked in (self._outstanding, self._whys):
+            asked.pop(learner, None)
         self._boosts = [name for name in self._boosts if name != learner]
 
     def restore(self, learner: str) -> None:
@@ -68,7 +68,7 @@ class Steerable(Strategy):
     def boost(self, learner: str) -> None:
         """Give a learner its next size before all others."""
         self._check_racing(learner, "boost")
-        waiting = self._boosts.count(learner) + (self._outstanding is not None and self._outstanding.learner == learner)
+        waiting = self._boosts.count(learner) + (learner in self._outstanding)
         if self._behind(learner) + waiting >= len(self.schedule.sizes):
             raise InputError(f"`boost` must be given a learner that has a larger size to get, got {learner!r}.")
         self._boosts.append(learner)
@@ -111,8 +111,8 @@ class Steerable(Strategy):
 
     @property
     def reason(self) -> str:
-        """Why the outstanding allocation was asked for, as a clause for people."""
-        return "it was boosted by hand" if self._boosted else self._ranked_reason()
+        """Why the last allocation was asked for, as a clause for people."""
+        return "it was boosted by hand" if self._why == BOOSTED else self._ranked_reason()
 
     @property
     def boosted(self) -> tuple[str, ...]:
@@ -128,12 +128,19 @@ class Steerable(Strategy):
             if learner in names:
                 raise InputError(f"`{what}` must be given a learner in the race, got {learner!r}, which {why}.")
 
+    def begin(self, allocation: Allocation, why: str = "") -> None:
+        """Take note that this has been asked for, and why."""
+        super().begin(allocation, why)
+        if why == BOOSTED:
+            self._boosts.remove(allocation.learner)
+            self._leave(allocation.learner)
+
     def _next(self) -> Allocation | None:
-        self._boosted = bool(self._boosts)
-        if not self._boosted:
+        learner = next((name for name in self._boosts if name not in self._outstanding), None)
+        if learner is None:
+            self._why = ""
             return self._choose()
-        learner = self._boosts.pop(0)
-        self._leave(learner)
+        self._why = BOOSTED
         return Allocation(learner, self.schedule.sizes[self._behind(learner)])
 
     def _behind(self, learner: str) -> int:
@@ -144,13 +151,15 @@ class Steerable(Strategy):
     def _leaders(self, waiting: Ranking, own: float | None) -> Iterator[Allocation]:
         """Guess the next sizes of the waiting learners, highest key first.
 
-        `own` is the key of the learner of the outstanding allocation, which is not waiting. Keys fall as more is known,
-        so each further size of the same learner counts with a key lowered by a share of the usual drop.
+        `own` is the key of the learner of the outstanding allocation, where there is one, which is not waiting. Keys
+        fall as more is known, so each further size of the same learner counts with a key lowered by a share of the
+        usual drop.
         """
         drop, rest = GUESSED_DROP * self._key_drops / max(self._key_drop_count, 1), iter(waiting)
         heap: list[tuple[float, int, int]] = []  # negative key, position, and the size before the guessed one
         if self._outstanding and own is not None:
-            heap.append((drop - own, self._position[self._outstanding.learner], self._outstanding.size))
+            asked = self.outstanding[0]
+            heap.append((drop - own, self._position[asked.learner], asked.size))
         following = next(rest, None)
         while heap or following:
             if following and (not heap or following[0] >= -heap[0][0]):
@@ -169,7 +178,7 @@ class Steerable(Strategy):
 
     @abstractmethod
     def _ranked_reason(self) -> str:
-        """Return why the ranking chose the outstanding allocation."""
+        """Return why the ranking chose the last allocation."""
 
     @abstractmethod
     def _enter(self, learner: str) -> None:
