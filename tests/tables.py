@@ -6,16 +6,22 @@ import csv
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pydaub import Allocation, Failure, Measurement, Outcome, Schedule, Table, TableEngine
+from pydaub import Allocation, Failure, Frugal, Measurement, Outcome, Schedule, Strategy, Table, TableEngine
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterable
     from pathlib import Path
 
     from pydaub import Engine
     from pydaub.evaluation.workbench import Workbench
 
 RATIOS = ("1.1", "1.25", "1.5", "2", "2.7", "3")
+
+
+def in_order(kind: type[Strategy], learners: Iterable[str], schedule: Schedule) -> Strategy:
+    """Return a new strategy that decides by the scores alone: its answer does not depend on the number of workers."""
+    return Frugal(learners, schedule, costs={}) if kind is Frugal else kind(learners, schedule)
 
 
 def random_schedule(rng: random.Random) -> tuple[int, str, Schedule]:

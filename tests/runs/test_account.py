@@ -78,8 +78,7 @@ def test_standings_use_known_words_and_have_reasons(kind: type[Strategy], seed: 
         training = {allocation.learner for allocation in account.training}
         assert {name for name, standing in standings.items() if standing.word == "training"} <= training
         assert sum(standing.word == "next" for standing in standings.values()) <= 1
-        asked = account.strategy.outstanding
-        if asked and account.state == "running":
+        for asked in account.strategy.outstanding if account.state == "running" else ():
             assert standings[asked.learner].word in {"training", "next"}, "whoever is asked for is not put off"
     words = {name: standing.word for name, standing in account.standings().items()}
     if result.stopped is None and result.selected:

@@ -47,7 +47,7 @@ from pydaub import (
 )
 from pydaub.events import Event
 from pydaub.runs.journal import read
-from tables import CountingEngine, random_schedule, random_table, write_csv
+from tables import CountingEngine, in_order, random_schedule, random_table, write_csv
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
 
@@ -60,7 +60,7 @@ def small_case(seed: int, failures: float = 0.1) -> tuple[Table, Schedule]:
 
 def outcome_of(kind: type[Strategy], table: Table, schedule: Schedule, workers: int) -> Result:
     try:
-        return run(kind(table.learners, schedule), TableEngine(table, workers))
+        return run(in_order(kind, table.learners, schedule), TableEngine(table, workers))
     except AllLearnersFailed as error:
         result: Result = error.result
         return result
@@ -113,7 +113,7 @@ def test_an_engine_may_refuse_every_guess(kind: type[Strategy]) -> None:
     for seed in range(20):
         table, schedule = small_case(seed, failures=0.0)
         engine = Reluctant(table, 5)
-        result = run(kind(table.learners, schedule), engine)
+        result = run(in_order(kind, table.learners, schedule), engine)
         assert result.steps == outcome_of(kind, table, schedule, 1).steps
         assert engine.begun == [step.allocation for step in result.steps]
         assert not result.speculated
@@ -131,7 +131,7 @@ def test_what_takes_all_cores_is_never_guessed(kind: type[Strategy]) -> None:
     for seed in range(20):
         table, schedule = small_case(seed, failures=0.0)
         engine = Spreading(table, 5)
-        result = run(kind(table.learners, schedule), engine)
+        result = run(in_order(kind, table.learners, schedule), engine)
         asked = {step.allocation for step in result.steps}
         assert result.steps == outcome_of(kind, table, schedule, 1).steps
         assert not [each for each in engine.begun if each not in asked and engine.spreads(each)]
@@ -216,7 +216,7 @@ def test_killed_at_any_byte_a_run_resumes_to_the_same_end(
     )
 
     def go() -> tuple[Result, CountingEngine]:
-        strategy = kind(table.learners, schedule)
+        strategy = in_order(kind, table.learners, schedule)
         engine = CountingEngine(table, workers)
         with Journal(path, {**strategy.settings, "table": table.fingerprint}) as journal:
             return run(strategy, engine, journal), engine
@@ -296,7 +296,7 @@ def test_an_outcome_is_synced_before_it_is_told(tmp_path: Path, monkeypatch: pyt
 
 def ended(kind: type[Strategy], table: Table, schedule: Schedule, workers: int, limit: float | None) -> Result:
     try:
-        return run(kind(table.learners, schedule), TableEngine(table, workers), time_limit=limit)
+        return run(in_order(kind, table.learners, schedule), TableEngine(table, workers), time_limit=limit)
     except (AllLearnersFailed, NothingMeasured) as error:
         result: Result = error.result
         return result
@@ -381,7 +381,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path: Path, kind: ty
         path = tmp_path / f"{seed}.jsonl"
         clock, waited, stops = 0.0, longest * 1.01, 0
         while True:
-            strategy, engine = kind(table.learners, schedule), CountingEngine(table, workers)
+            strategy, engine = in_order(kind, table.learners, schedule), CountingEngine(table, workers)
             with Journal(path, strategy.settings) as journal:
                 known = {event.allocation for event in journal.events if isinstance(event, Evaluated)}
                 result = run(strategy, engine, journal, time_limit=waited)
@@ -408,13 +408,13 @@ def test_what_is_known_from_elsewhere_is_not_measured_again(kind: type[Strategy]
         known = {step.allocation: step.outcome for step in whole.steps if rng.random() < 0.5}
         for workers in (1, 4):
             engine = CountingEngine(table, workers)
-            result = run(kind(table.learners, schedule), engine, known=known)
+            result = run(in_order(kind, table.learners, schedule), engine, known=known)
             assert (result.steps, result.selected) == (whole.steps, whole.selected)
             assert not set(known) & set(engine.begun)
             assert result.resumed == 0, "only a journal's outcomes are resumed"
         everything = {step.allocation: step.outcome for step in whole.steps}
         engine = CountingEngine(table)
-        assert run(kind(table.learners, schedule), engine, known=everything).steps == whole.steps
+        assert run(in_order(kind, table.learners, schedule), engine, known=everything).steps == whole.steps
         assert not engine.begun
 
 
@@ -540,14 +540,14 @@ def test_a_process_that_is_really_killed_again_and_again_gets_to_the_same_end(tm
 def test_a_journal_can_be_resumed_without_what_was_known_from_elsewhere(kind: type[Strategy], tmp_path: Path) -> None:
     for seed in range(15):
         table, schedule = small_case(seed, failures=0.0)
-        whole = run(kind(table.learners, schedule), TableEngine(table))
+        whole = run(in_order(kind, table.learners, schedule), TableEngine(table))
         rng = random.Random(seed)
         known = {step.allocation: step.outcome for step in whole.steps if rng.random() < 0.5}
         path = tmp_path / f"{seed}.jsonl"
-        strategy = kind(table.learners, schedule)
+        strategy = in_order(kind, table.learners, schedule)
         with Journal(path, strategy.settings) as journal:
             run(strategy, TableEngine(table), journal, known=known)
-        again = kind(table.learners, schedule)
+        again = in_order(kind, table.learners, schedule)
         with Journal(path, again.settings) as journal:
             engine = CountingEngine(table)
             assert run(again, engine, journal).steps == whole.steps

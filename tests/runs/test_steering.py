@@ -83,7 +83,9 @@ def test_a_dropped_learner_is_asked_no_more_until_it_is_restored() -> None:
 
 def test_dropping_what_was_asked_for_withdraws_it() -> None:
     strategy = Daub(CURVES.learners, SCHEDULE)
-    assert strategy.ask() == strategy.outstanding == Allocation("good", 10)
+    asked = strategy.ask()
+    assert asked == Allocation("good", 10)
+    assert strategy.outstanding == (asked,)
     strategy.drop("good")
     assert not strategy.outstanding
     assert strategy.ask() == Allocation("fair", 10)

@@ -34,6 +34,7 @@ COSTS: Final = Parameter(
     (MEASURED, "declared"),
 )
 LEAD: Final = 0.01  # of the error: a learner that was ahead by more with as many rows is tried further
+ALMOST_CERTAIN: Final = 0.05  # the quantile of an outstanding score by which others are measured meanwhile
 LATE_SECONDS: Final = 100.0  # a learner without any outcome may take so long, or as long as everything else
 WHY: Final = {
     "ahead": "it was ahead of the best with all rows when both had fewer",
@@ -140,7 +141,6 @@ class Frugal(Steerable):
                 self._fresh.push(0.0, self._position[learner])
         self._spent = 0.0
         self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
-        self._changed = False  # whether all forecasts must be made anew
         self._decided: tuple[str, float] | None = None  # the waiting learner with the highest worth, and its worth
         self._stale = True  # whether `_decided` must be worked out again
         self._direct: set[str] = set()  # learners that get all rows next, without the sizes between
@@ -415,17 +415,21 @@ class Frugal(Steerable):
         """Return the learner with the highest worth, and its worth, if that exceeds the best score on all rows."""
         if self._stale:
             self._rank()
-            least = -math.inf if self._best_at_full is None else self._best_at_full
-            self._decided = self._index.highest(self._price(), least, self.learners)
+            self._decided = self._index.highest(self._price(), self._expected_best(), self.learners)
             self._stale = False
         return self._decided
 
+    def _expected_best(self) -> float:
+        """Return the best score on all rows so far, or that an outstanding training will almost certainly reach."""
+        found = -math.inf if self._best_at_full is None else self._best_at_full
+        for learner, allocation in self._outstanding.items():
+            known = self._index.forecasts.get(learner)
+            if known is not None and allocation.size == self.schedule.full_size:
+                found = max(found, known.quantile(ALMOST_CERTAIN))
+        return found
+
     def _rank(self) -> None:
         """Bring the ranking up to date."""
-        if self._changed:
-            self._changed = False
-            for name in [*self._index.forecasts]:
-                self._look(name)
         falls = self._index.rank(self._price(), self._dropped, self._outstanding)
         self._key_drops += sum(falls)
         self._key_drop_count += len(falls)
@@ -446,8 +450,9 @@ class Frugal(Steerable):
             self._costs.ended(allocation, seconds if overran else seconds / OVERRUN)
             self._enter(learner)
             return
-        self._changed = self._outlook.take(learner) or self._changed
-        self._look(learner)
+        others = [*self._index.forecasts] if self._outlook.take(learner) else []
+        for name in [*others, learner]:
+            self._look(name)
 
     def _look(self, learner: str) -> None:
         """Make a learner's forecast, and rank it."""
