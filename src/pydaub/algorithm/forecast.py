@@ -299,13 +299,22 @@ class Forecast:
     @property
     def errors(self) -> tuple[float, ...]:
         """The errors with all rows at `LEVELS` of the reduction: from the worst to the best."""
-        doublings = sum(each for each, _ in self.steps)
+        return self.errors_after(len(self.steps) - 1)
+
+    def errors_after(self, step: int) -> tuple[float, ...]:
+        """Return the errors after this of the steps at `LEVELS` of the reduction: from the worst to the best."""
+        doublings = sum(each for each, _ in self.steps[: step + 1])
         after = _after(self._place, self._noise, doublings, self.spreads[0])
         return tuple(min(self.error * factor, LARGEST_ERROR) for factor, _ in after)
 
-    def quantile(self, level: float) -> float:
-        """Return the score with all rows that is not reached with this probability."""
-        return self.scale.score(_between(LEVELS, self.errors, level))
+    def gain(self, step: int, least: float) -> float:
+        """Return by how much the score after this of the steps exceeds `least` on average, where it does."""
+        scores = map(self.scale.score, self.errors_after(step))
+        return sum(weight * max(each - least, 0.0) for weight, each in zip(WEIGHTS, scores, strict=True))
+
+    def quantile(self, level: float, step: int = -1) -> float:
+        """Return the score after this of the steps, at the end with all rows, that is not reached so often."""
+        return self.scale.score(_between(LEVELS, self.errors_after(step % len(self.steps)), level))
 
     @property
     def likely(self) -> float:

@@ -40,7 +40,7 @@ from pydaub.events import (
 )
 from pydaub.records import Allocation, Outcome, Postponed
 from pydaub.runs.account import BY_HAND, Account
-from pydaub.runs.hurry import Hurry
+from pydaub.runs.deadline import Deadline
 from pydaub.runs.interrupting import INTERRUPTED, Interrupt
 from pydaub.runs.journal import Journal
 from pydaub.runs.steering import POLL_SECONDS, Mailbox
@@ -178,7 +178,7 @@ class Loop:
         self._refused: set[Allocation] = set()
         self._reserve = reserve  # seconds before the deadline that are needed once the run has stopped
         limited = math.inf if time_limit is None else time_limit
-        self._deadline, self._hurry = engine.clock + limited, Hurry(self._account, limited)
+        self._deadline, self._limit = engine.clock + limited, Deadline(self._account, limited)
         self._paused_at: float | None = None
 
     def run(self) -> Account:
@@ -301,6 +301,8 @@ class Loop:
                 self._submit_outstanding()
                 self._make_room()
             if self._strategy.winner is None:
+                if not self._pending and self._paused_at is None:
+                    raise _Stop(TIME_LIMIT)  # nothing is left that could be done in time
                 self._collect()
 
     def _submit_outstanding(self) -> None:
@@ -308,10 +310,22 @@ class Loop:
         for allocation in self._strategy.outstanding:
             if allocation not in self._pending and self._engine.free:
                 self._submit(allocation)
-        while self._engine.free and (asked := self._account.ask()) is not None:
-            self._take_asked(asked)
-            if asked.allocation in self._strategy.outstanding:
-                self._submit(asked.allocation)
+        while self._engine.free and (asked := self._asked()) is not None:
+            self._begin_asked(asked)
+
+    def _begin_asked(self, asked: Asked) -> None:
+        self._take_asked(asked)
+        if asked.allocation in self._strategy.outstanding:
+            self._submit(asked.allocation)
+
+    def _asked(self) -> Asked | None:
+        """Return what is begun next: what the time limit commands, or what the strategy asks for."""
+        left = self._left()
+        due = self._limit.due(left)
+        if due is not None:
+            return self._account.begin(due, "limit")
+        self._strategy.left = left
+        return self._account.ask()
 
     def _make_room(self) -> None:
         """End what the strategy would not ask for any more."""
@@ -319,12 +333,17 @@ class Loop:
         while True:
             elapsed = {each: self._clock - began[each] for each in self._pending if each in began}
             found = self._strategy.dispensable(elapsed, crowded=not self._engine.free)
+            due = None if found or self._engine.free else self._limit.due(self._left())
+            if due is not None:
+                found = self._limit.in_the_way(self._left())
             if found is None:
                 return
             if found in self._pending:
                 self._engine.cancel(found)
                 self._pending.remove(found)
             self._record(Evaluated(found, Postponed(elapsed.get(found, 0.0)), self._clock))
+            if due is not None:
+                self._begin_asked(self._account.begin(due, "limit"))
             self._submit_outstanding()
 
     def _draw(self) -> None:
@@ -358,7 +377,7 @@ class Loop:
             time.sleep(POLL_SECONDS)
             return
         left = math.inf if self._paused_at is not None else self._left()
-        left = min(left, self._hurry.until(left))  # do not sleep through the last moment
+        left = min(left, self._limit.until(left))  # do not sleep through the last moment
         wait = min(left, POLL_SECONDS) if self._steering or self._interrupt else left
         collected = self._collected(None if wait == math.inf else max(wait, 0.0))
         if collected is not None:
@@ -451,19 +470,18 @@ class Loop:
 
         The strategy has not asked for it. So the run goes on as it would without it, whenever it is resumed.
         """
-        urgent = self._hurry.due(self._left())
+        urgent = self._limit.due(self._left())
         if urgent is None:
             return
-        if not self._engine.free and (other := self._hurry.in_the_way(self._left())):
+        if not self._engine.free and (other := self._limit.in_the_way(self._left())):
             self._engine.cancel(other)
             self._pending.remove(other)
             self._record(Withdrawn(other, self._clock), sync=False)
         if self._engine.free:
-            self._hurry.take(urgent)
             try:
                 self._submit(urgent, guess=True)
             except RefusedAllocation:
-                self._refused.add(urgent)
+                self._limit.refuse(urgent)
 
     def _submit(self, allocation: Allocation, *, guess: bool = False) -> None:
         self._engine.submit(allocation, guess=guess)

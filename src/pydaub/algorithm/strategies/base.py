@@ -85,6 +85,7 @@ class Strategy(ABC):
         self._outstanding: dict[str, Allocation] = {}  # by learner, in the order in which they were asked for
         self._whys: dict[str, str] = {}  # why each of them was asked for, as the strategy calls it
         self._why = ""  # the last of these
+        self.left = math.inf  # seconds; a strategy that is `concurrent` asks for nothing that takes longer
         self._at_full: dict[str, float] = {}  # scores at the full size of the learners that may win
         self._best_at_full: float | None = None  # the highest of them
 
@@ -105,7 +106,7 @@ class Strategy(ABC):
         found = self._next()
         if found is not None:
             self.begin(found, self._why)
-        elif not self._outstanding:
+        elif not self._outstanding and (self.left == math.inf or not self.racing):
             raise AllLearnersFailed(self._failures)
         return found
 

@@ -23,7 +23,7 @@ from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, from
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pydaub.algorithm.forecast import Price
+    from pydaub.algorithm.forecast import Forecast, Price
 
 DELTA: Final = Parameter("delta", float, 0.01, "The score that you would give up to halve the time.")
 COSTS: Final = Parameter(
@@ -42,6 +42,7 @@ WHY: Final = {
     "late": "no other learner is worth its time, and nothing is known of it yet",
     "more": "others of its kind do so well for their time that it is worth a try",
     "later": "others of its kind do so well for their time that it is worth a try",
+    "limit": "it promises most of what can be trained before the time limit",
     "first": "every learner starts with the smallest size",
 }
 
@@ -282,8 +283,10 @@ class Frugal(Steerable):
             self._why = "later" if name in self._later else "first"
             return self._first(name)
         decided = self._decide()
+        if decided and self._seconds(decided[0]) > self.left:
+            decided = self._index.highest(self._price(), self._expected_best(), self.learners, self.left)
         chosen = decided[0] if decided else None
-        if chosen is None and (chosen := self._was_ahead()):
+        if chosen is None and (chosen := self._was_ahead(self.left)):
             self._why = "ahead"
         if chosen is None and (group := self._worth_more()):
             self._why = "more"
@@ -291,9 +294,14 @@ class Frugal(Steerable):
         if chosen is None and (late := self._overdue()):
             self._why = "late"
             return self._first(late)
-        if chosen is None and (chosen := next(iter(self._wanted()), None)):
+        if chosen is None and (
+            chosen := next((each for each in self._wanted() if self._seconds(each) <= self.left), None)
+        ):
             self._why = "ensemble"
         return None if chosen is None else self._limited(self._next_of(chosen))
+
+    def _seconds(self, learner: str) -> float:
+        return self._index.forecasts[learner].steps[0][1]
 
     def _price(self, leaving_out: str | None = None) -> Price:
         """Return the price of time once the outstanding evaluations have ended as forecast."""
@@ -336,10 +344,10 @@ class Frugal(Steerable):
         seconds = known.steps[0][1] if following else self._costs.of(allocation.learner, allocation.size)
         return replace(allocation, limit=OVERRUN * seconds + GRACE)
 
-    def _was_ahead(self) -> str | None:
+    def _was_ahead(self, left: float = math.inf) -> str | None:
         """Return the learner that was most ahead of the best one at the largest size that both have had.
 
-        Learners whose next size costs more than everything so far must be worth it.
+        Learners whose next size costs more than everything so far must be worth it; it must fit into the time `left`.
         """
         if not self._at_full:
             return None
@@ -352,7 +360,7 @@ class Frugal(Steerable):
         found, most = None, LEAD * (1.0 if scale.logarithmic else self._outlook.stake)
         for name, known in self._index.forecasts.items():
             size, score = self._curves[name].sizes[-1], self._curves[name].measurements[-1].valid_score
-            if size in own and name in racing and known.steps[0][1] <= self._spent:
+            if size in own and name in racing and known.steps[0][1] <= min(self._spent, left):
                 lead = scale.error(own[size].valid_score) - scale.error(score)
                 if lead > most:
                     found, most = name, lead
@@ -365,6 +373,11 @@ class Frugal(Steerable):
             return self._at_full[learner]
         known = self._index.forecasts.get(learner)
         return None if known is None else known.likely
+
+    @property
+    def forecasts(self) -> Mapping[str, Forecast]:
+        """The forecasts of the learners that have an outcome, but not all rows."""
+        return self._index.forecasts
 
     @property
     def fixed(self) -> Iterable[object]:

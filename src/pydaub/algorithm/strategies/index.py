@@ -84,14 +84,21 @@ class Index:
         self._unranked.clear()
         return falls
 
-    def highest(self, price: Price, least: float, learners: tuple[str, ...]) -> tuple[str, float] | None:
-        """Return the learner that is worth more than `least` and most, the first of those that tie, and its worth."""
+    def highest(
+        self, price: Price, least: float, learners: tuple[str, ...], left: float = math.inf
+    ) -> tuple[str, float] | None:
+        """Return the learner that is worth more than `least` and most, the first of those that tie, and its worth.
+
+        Learners whose next size takes longer than the seconds that are `left` do not count.
+        """
         first, lowered = len(learners), []
         for most, position in self.waiting:
             if most < least:
                 break
             name = learners[position]
             forecast = self.forecasts[name]
+            if forecast.steps[0][1] > left:
+                continue
             if name not in self._solved:
                 self._solved[name] = forecast.worth(self._floor)
                 lowered.append(name)
