@@ -9,9 +9,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
-from pydaub.algorithm.curve import EXPONENTS
-from pydaub.learners.costs import COSTS, cost_of, growths_of, with_costs
+from pydaub.algorithm.strategies.costs import EXPONENTS
+from pydaub.learners.costs import ALL_ROUNDS, COSTS, GROWTHS, STOPPED, cost_of, growths_of, with_costs
 from pydaub.learners.families import strong
 from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
 
@@ -49,11 +51,20 @@ def test_only_declared_costs_are_filled_in() -> None:
     assert few["logistic"][1] == many["logistic"][1]
 
 
-def test_boosting_that_finds_its_rounds_costs_more_with_more_rows_than_boosting_with_all_of_them() -> None:
+def test_what_is_declared_of_a_kind_holds_for_its_estimators_in_pipelines_too() -> None:
+    made = {"svm": make_pipeline(StandardScaler(), SVC()), "forest": RandomForestClassifier(100), "own": Own()}
+    growths = growths_of(made)
+    assert growths.keys() == {"svm", "forest"}, "nothing is known of others"
+    assert growths["svm"].exponent > growths["forest"].exponent
+    assert growths["svm"].per_row > growths["forest"].per_row == 0.0
+
+
+def test_boosting_has_more_to_do_before_its_first_row_than_trees_have() -> None:
     pytest.importorskip("lightgbm")
     made = {recipe.name: recipe.make() for recipe in strong("classification") if recipe.package in {"", "lightgbm"}}
     growths = growths_of(made)
-    for name in ("lightgbm-1", "histograms-1"):
-        assert growths["lightgbm-all-1"].usual < growths[name].usual
-        assert growths["lightgbm-all-1"].least < growths[name].least
-    assert "random-forest-1" not in growths, "as usual"
+    assert growths["lightgbm-1"] == growths["histograms-1"] == GROWTHS[STOPPED]
+    assert growths["lightgbm-all-1"] == GROWTHS[ALL_ROUNDS]
+    tree = growths_of({"tree": DecisionTreeClassifier()})["tree"]
+    for name in ("lightgbm-1", "lightgbm-all-1"):
+        assert growths[name].exponent * growths[name].distance(1000, 8000) < tree.exponent * tree.distance(1000, 8000)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sklearn.compose import TransformedTargetRegressor
 
-from pydaub.algorithm.curve import Growth
+from pydaub.algorithm.seconds import Growth
 from pydaub.learners.adapters import LabelCoded
 from pydaub.learners.stopping import EarlyStoppedClassifier, EarlyStoppedRegressor
 
@@ -21,16 +21,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COSTS: Final = Path(__file__).with_name("costs.json")
-# Kernel machines compare rows with rows, and predict by the rows that they keep; neighbours are looked up among all
-# rows; boosting by histograms costs about the same for few rows as for more, unless it has more rounds then.
-_KERNEL, _NEIGHBOURS, _HISTOGRAMS = Growth(2.0, 2.0, 1.0, 1.2), Growth(per_row=0.7, most_per_row=1.2), Growth(0.5)
-_STOPPED: Final = Growth(0.8, 1.0)
-_ALL_ROUNDS: Final = Growth(0.3, 0.7)  # of large trees, which have fewer leaves where there are fewer rows
+# How the seconds of each kind of learner grow, as `benchmarks/seconds.py --fit` finds. Kernel machines compare rows
+# with rows, and predict by those that they keep. Neighbours are looked up among all rows. Boosting by histograms costs
+# about the same for few rows as for more, but has larger trees then.
 GROWTHS: Final = {
-    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"), _KERNEL),
-    **dict.fromkeys(("Nearest", "KNeighbors", "RadiusNeighbors"), _NEIGHBOURS),
-    **dict.fromkeys(("HistGradientBoosting", "LGBM", "XGB", "CatBoost"), _HISTOGRAMS),
+    kind: growth
+    for growth, kinds in {
+        Growth(1.8, 150, 0.9): ("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"),
+        Growth(1.2, 500, 0.9): ("Nearest", "KNeighbors", "RadiusNeighbors"),
+        Growth(0.6, 500): ("HistGradientBoosting", "LGBM", "XGB", "AllRounds"),
+        Growth(0.7, 200): ("EarlyStopped",),
+        Growth(0.8, 8000): ("CatBoost",),
+        Growth(1.1, 500): ("GradientBoosting",),
+        Growth(1.1, 0): ("DecisionTree", "ExtraTree"),
+        Growth(1.2, 2000): ("ExtraTrees",),
+        Growth(1.0, 200): ("MLP", "SGD", "PassiveAggressive", "Perceptron", "LinearSVC", "LinearSVR"),
+        Growth(1.0, 2000): ("LogisticRegression", "BernoulliNB", "MultinomialNB", "ComplementNB", "CategoricalNB"),
+        Growth(1.0, 1000): (
+            *("RandomForest", "Bagging", "AdaBoost", "FIGS", "OneR", "GreedyRuleList", "GaussianNB", "NearestCentroid"),
+            *("Ridge", "LinearRegression", "Lasso", "ElasticNet", "BayesianRidge", "Huber", "PLSRegression"),
+            *("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "QuadraticDiscriminant"),
+        ),
+    }.items()
+    for kind in kinds
 }
+STOPPED, ALL_ROUNDS = "EarlyStopped", "AllRounds"  # boosting that finds its number of rounds, or could and does not
 WRAPPERS: Final = (LabelCoded, EarlyStoppedClassifier, EarlyStoppedRegressor, TransformedTargetRegressor)
 COLUMNS, CLASSES = 30, 2  # where the data is not known
 ROUNDS: Final = ("n_estimators", "iterations", "max_iter")  # parameters that multiply the cost
@@ -79,20 +94,18 @@ def with_costs(
 
 
 def growths_of(estimators: Mapping[str, Any]) -> dict[str, Growth]:
-    """Return how the costs of learners grow, for those whose kind is known to differ from the usual."""
-    kinds = {name: kind_of(estimator)[0] for name, estimator in estimators.items()}
-    found = {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
-    boosting = {name: _growth_of_boosting(estimator) for name, estimator in estimators.items()}
-    return found | {name: growth for name, growth in boosting.items() if growth}
+    """Return how the seconds of learners grow, for those whose kind is known to differ from the usual."""
+    kinds = {name: growth_kind(estimator) for name, estimator in estimators.items()}
+    return {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
 
 
-def _growth_of_boosting(estimator: Any) -> Growth | None:  # noqa: ANN401  # any estimator
-    """Return how the cost of boosting grows that finds its number of rounds itself, or could and does not."""
+def growth_kind(estimator: Any) -> str:  # noqa: ANN401  # any estimator
+    """Return the kind of learner by which its seconds grow: that of its estimator, or of boosting that stops early."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if isinstance(last, EarlyStoppedClassifier | EarlyStoppedRegressor):
-        return _STOPPED if last.patience else _ALL_ROUNDS
-    early = kind_of(last)[0] == "HistGradientBoosting" and getattr(last, "early_stopping", None) is True
-    return _STOPPED if early else None
+        return STOPPED if last.patience else ALL_ROUNDS
+    kind = kind_of(last)[0]
+    return STOPPED if kind == "HistGradientBoosting" and getattr(last, "early_stopping", None) is True else kind
 
 
 def cost_of(name: str, estimator: Any) -> Cost:  # noqa: ANN401  # any estimator
@@ -119,6 +132,11 @@ def kind_of(estimator: Any) -> tuple[str, float]:  # noqa: ANN401  # any estimat
     name = type(estimator).__name__.removesuffix("Classifier").removesuffix("Regressor")
     rounds = (getattr(estimator, parameter, None) for parameter in ROUNDS)
     return name, next((float(each) for each in rounds if isinstance(each, int | float) and each > 0), 1.0)
+
+
+def kind_of_name(name: str) -> str:
+    """Return the kind of a learner of the portfolios; the name itself if it is not known."""
+    return _known()[name].kind if name in _known() else name
 
 
 @cache

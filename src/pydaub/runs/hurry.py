@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from pydaub.algorithm.curve import seconds_ahead
+from pydaub.algorithm.seconds import seconds_ahead
 from pydaub.records import Allocation
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ from pydaub import (
     run,
 )
 from pydaub.algorithm.forecast import Price
+from pydaub.algorithm.seconds import Growth
 from pydaub.algorithm.strategies import drawing, outlook
 from pydaub.algorithm.strategies.costs import OVERRUN
 from pydaub.algorithm.strategies.outlook import LARGE
@@ -206,8 +207,8 @@ def test_it_does_not_matter_in_which_unit_time_is_measured(
 ) -> None:
     for module in (outlook, drawing):
         monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
-    monkeypatch.setattr("pydaub.algorithm.curve.SMALLEST_TIME", 0.0)
-    monkeypatch.setattr("pydaub.algorithm.curve.EXPONENTS", (1.0, 1.0))  # or rounding decides
+    exactly = Growth(1.0, 0.0, lasts=0.0)  # or rounding decides
+    monkeypatch.setattr("pydaub.algorithm.strategies.costs.USUAL_GROWTH", exactly)
     table = smooth(seed)
     other = Table(
         {
@@ -494,7 +495,7 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"costs": {"a": (1.0, 9.0)}}, "`costs` must be a positive factor and an exponent from 0.5 to 3.0"),
         ({"scores": None}, "`scores` must be Scores, got None"),
         ({"growths": 5}, "`growths` must be given by name, or None, got 5"),
-        ({"growths": {"a": 5}}, "`growths` must be up to 4 exponents, got 5 for 'a'"),
+        ({"growths": {"a": 5}}, "`growths` must be up to 4 numbers, got 5 for 'a'"),
         ({"spaces": "a"}, "`spaces` must be given by name, or None, got 'a'"),
         ({"families": [1]}, "`families` must be given by name, or None, got .1."),
         ({"costs": {"a": ("x", 1.0)}}, "`costs` must be a number, got 'x'"),

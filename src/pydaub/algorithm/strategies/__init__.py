@@ -18,8 +18,8 @@ from pydaub.records import Scores
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pydaub.algorithm.curve import Growth
     from pydaub.algorithm.schedule import Schedule
+    from pydaub.algorithm.seconds import Growth
 
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     "frugal": Frugal,
