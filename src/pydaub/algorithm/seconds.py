@@ -41,7 +41,7 @@ class Growth(NamedTuple):
     per_row: float = 0.0
     lasts: float = 0.3
 
-    def distance(self, size: int, larger: int) -> float:
+    def distance(self, size: float, larger: float) -> float:
         """Return the logarithm of how many times as much a larger size is, starting included."""
         return math.log((larger + self.starting) / (size + self.starting))
 

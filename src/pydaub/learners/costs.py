@@ -1,11 +1,13 @@
 """What learners cost by declaration: a power of the rows, columns and classes, instead of seconds measured in the run.
 
-`costs.json` has the learners of the portfolios by name. It was fitted to measured curves by `experiments/costs.py`.
+`costs.json` has the learners of the portfolios by name, with how strong they usually are. It was fitted to measured
+curves by `experiments/costs.py`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sklearn.compose import TransformedTargetRegressor
 
-from pydaub.algorithm.seconds import Growth
+from pydaub.algorithm.seconds import USUAL_GROWTH, Growth
 from pydaub.learners.adapters import LabelCoded
 from pydaub.learners.stopping import EarlyStoppedClassifier, EarlyStoppedRegressor
 
@@ -47,6 +49,9 @@ GROWTHS: Final = {
 }
 STOPPED, ALL_ROUNDS = "EarlyStopped", "AllRounds"  # boosting that finds its number of rounds, or could and does not
 WRAPPERS: Final = (LabelCoded, EarlyStoppedClassifier, EarlyStoppedRegressor, TransformedTargetRegressor)
+FITTED_ROWS: Final = 20_000  # about as many as the costs were fitted to
+EVALUATION: Final = 0.05  # seconds that every evaluation takes besides
+LEAST_STRENGTH: Final = 0.01  # of a learner that was never among the best: it may be here
 COLUMNS, CLASSES = 30, 2  # where the data is not known
 ROUNDS: Final = ("n_estimators", "iterations", "max_iter")  # parameters that multiply the cost
 
@@ -65,11 +70,15 @@ class Cost(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A learner of the portfolios: its cost, the kind of its estimator, and how many rounds that has."""
+    """A learner of the portfolios: its cost, the kind of its estimator, how many rounds that has, and its strength.
+
+    The strength is about how often the learner is among the best with all rows.
+    """
 
     cost: Cost
     kind: str
     rounds: float
+    strength: float
 
 
 def with_costs(
@@ -97,6 +106,44 @@ def growths_of(estimators: Mapping[str, Any]) -> dict[str, Growth]:
     """Return how the seconds of learners grow, for those whose kind is known to differ from the usual."""
     kinds = {name: growth_kind(estimator) for name, estimator in estimators.items()}
     return {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
+
+
+def promises_of(
+    estimators: Mapping[str, Any], rows: float, columns: int = COLUMNS, classes: int = CLASSES
+) -> dict[str, float]:
+    """Return the strength of learners for the seconds that a first sample takes, before anything is measured.
+
+    A learner that is not in the portfolios is taken for the strongest one with an estimator of the same kind. If there
+    is none, it is left out: nothing is known of it.
+
+    Parameters
+    ----------
+    estimators
+        Those of the learners, by name.
+    rows, columns, classes
+        Of the first sample; one class for a regression.
+    """
+    found = {}
+    for name, estimator in estimators.items():
+        if known := _taken_for(name, estimator):
+            growth = GROWTHS.get(known.kind, USUAL_GROWTH)
+            shorter = math.exp(-growth.exponent * growth.distance(rows, FITTED_ROWS))
+            seconds = EVALUATION + known.cost.seconds(FITTED_ROWS, columns, classes) * shorter
+            found[name] = max(known.strength, LEAST_STRENGTH) / seconds
+    return found
+
+
+def _taken_for(name: str, estimator: Any) -> Known | None:  # noqa: ANN401  # any estimator
+    known, (kind, rounds) = _known(), kind_of(estimator)
+    if name in known:
+        return known[name]
+    strongest = max(
+        (each for each in known.values() if each.kind == kind), key=lambda each: each.strength, default=None
+    )
+    if strongest is None or strongest.rounds == 1 or growth_kind(estimator) == STOPPED:  # how many rounds, is not known
+        return strongest
+    factor = strongest.cost.factor * rounds / strongest.rounds
+    return strongest._replace(cost=strongest.cost._replace(factor=factor))
 
 
 def growth_kind(estimator: Any) -> str:  # noqa: ANN401  # any estimator
@@ -142,4 +189,4 @@ def kind_of_name(name: str) -> str:
 @cache
 def _known() -> dict[str, Known]:
     found = json.loads(COSTS.read_text())
-    return {name: Known(Cost(*cost), kind, rounds) for name, (cost, kind, rounds) in found.items()}
+    return {name: Known(Cost(*cost), *rest) for name, (cost, *rest) in found.items()}

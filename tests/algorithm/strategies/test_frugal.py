@@ -181,6 +181,26 @@ def next_of(strategy: Frugal, table: Table, rng: random.Random) -> Allocation | 
         return None
 
 
+@pytest.mark.parametrize(
+    ("promises", "order"),
+    [
+        (None, "abcd"),
+        ({"d": 4.0, "c": 1.0, "a": 2.0}, "dabc"),  # b is in the middle, after a, which is listed before it
+        ({"a": 1.0, "b": 1.0, "c": 2.0, "d": 1.0}, "cabd"),
+    ],
+)
+@pytest.mark.parametrize("costs", ["measured", dict.fromkeys("abcd", (0.01, 1.0))], ids=["measured", "declared"])
+def test_who_promises_most_starts_first(promises: Any, order: str, costs: Any) -> None:
+    strategy = Frugal(list("abcd"), SCHEDULE, costs=costs, promises=promises)
+    again = Frugal.from_settings(strategy.settings)
+    for name in order:
+        for each in (strategy, again):
+            asked = each.ask()
+            assert asked is not None
+            assert asked.learner == name
+            each.tell(Allocation(name, 400), Measurement(1.0, 0.5, 1.0))
+
+
 def test_who_tolerates_less_spends_more_and_loses_less() -> None:
     seconds, losses = [], []
     for delta in (0.3, 0.03, 0.003):  # each alone may be lucky
