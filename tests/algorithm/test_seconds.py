@@ -82,4 +82,4 @@ def test_where_fitting_and_scoring_are_not_told_apart_their_sum_is_taken_for_fit
 
 def test_what_is_enough_is_more_the_farther_ahead() -> None:
     assert enough(5.0, 1000, 1000) == 5.0
-    assert 5.0 < enough(5.0, 1000, 2000) < enough(5.0, 1000, 64_000) < 10.0
+    assert 5.0 < enough(5.0, 1000, 2000) < enough(5.0, 1000, 64_000) < 15.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SMALLEST_TIME: Final = 0.01  # seconds; shorter times are too noisy to say how they grow
 LARGEST_SHIFT: Final = 1.0  # of an observed exponent from the declared one
 # A training takes longer than its forecast times `2 ** (MARGIN * doublings)` in one of four cases.
-MARGIN: Final = 0.1
+MARGIN: Final = 0.2
 
 
 class Growth(NamedTuple):
