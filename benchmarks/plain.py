@@ -42,7 +42,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from benchmarks.live import halved
-from pydaub.algorithm.curve import USUAL_GROWTH, seconds_ahead
+from pydaub.algorithm.seconds import USUAL_GROWTH, seconds_ahead
 from pydaub.data import Split, load
 from pydaub.engines.processes import ProcessEngine
 from pydaub.evaluation.evaluate import Task, changed_parameters

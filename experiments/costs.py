@@ -1,10 +1,12 @@
-"""Fit what each learner of the portfolios costs, to the measured curves, and write it into the package.
+"""Fit what each learner of the portfolios costs and promises, to the measured curves, and write it into the package.
 
     python experiments/costs.py [--check]
 
 The seconds of a learner are a power of the rows, of the columns and of the classes. The exponents of columns and
-classes are drawn towards those of all learners together, because there are only ten data sets. `--check` fits to half
-of the data sets and prints how far the others are from it, by a factor.
+classes are drawn towards those of all learners together, because there are only ten data sets. The strength of a
+learner is the mean, over the tables, of the share of what the best learner gains over the best guess that it gains too,
+to the power of 16: about how often it is among the best. A learner that did not end counts as the guess. `--check` fits
+to half of the data sets and prints how far the others are from it, by a factor.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ MEASURED: Final = Path(__file__).parent / "measured"
 LEAST_SECONDS: Final = 0.001
 ROWS: Final = (1.0, 3.0)  # limits of the exponent of the rows: each row is read, at least
 LARGE: Final = 0.25  # share of the largest size from which trainings count; below, what does not grow prevails
+STRENGTH: Final = 16  # power of the share of what the best learner gains
+GUESS: Final = {"sklearn": "dummy", "weka": "weka-zero-r"}
 FEW: Final = 3.0  # weight of the exponents of all learners together, in data sets
 
 
@@ -60,6 +64,17 @@ def fitted(trainings: pd.DataFrame) -> dict[str, Cost]:
     return found
 
 
+def strengths() -> dict[str, float]:
+    """Return about how often each learner is among the best with all rows of a table."""
+    shares = []
+    for path in sorted(MEASURED.glob("*.csv")):
+        guess, table = GUESS[json.loads(path.with_suffix(".json").read_text())["portfolio"]], pd.read_csv(path)
+        ended = table[table["failure"].isna() & (table["size"] == table["size"].max())].set_index("learner")
+        scores = ended["valid_score"].reindex(table["learner"].unique()).fillna(ended["valid_score"][guess])
+        shares.append(((scores - scores[guess]) / (scores.max() - scores[guess])).clip(0.0) ** STRENGTH)
+    return dict(pd.concat(shares).groupby(level=0).mean().round(3))
+
+
 def misses(trainings: pd.DataFrame, costs: dict[str, Cost]) -> pd.Series[float]:
     """Return the logarithm of each training's seconds over its cost, up to a factor that all of a table share."""
     cost = [
@@ -83,7 +98,8 @@ def main() -> None:
         print("off by a factor of", dict(np.exp(missed.abs().quantile([0.5, 0.9, 0.99])).round(1)))
         return
     made = {recipe.name: kind_of(recipe.make()) for recipe in CLASSIFIERS}
-    costs = {name: (cost, *made.get(name, ("", 1.0))) for name, cost in fitted(trainings).items()}
+    strength = strengths()
+    costs = {name: (cost, *made.get(name, ("", 1.0)), strength[name]) for name, cost in fitted(trainings).items()}
     lines = (f"  {json.dumps(name)}: {json.dumps(cost)}" for name, cost in sorted(costs.items()))
     COSTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -15,11 +15,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from command import shown
+from extending import extended
 from replays import Curves, largest, markdown, percent
 from table2 import PAPER
 
 from pydaub import PAPER_SIZES, Allocation, Failure, Measurement, Outcome
-from pydaub.algorithm.curve import extended
 from pydaub.engines.recorded import Table
 
 if TYPE_CHECKING:

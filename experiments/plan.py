@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from command import TABLE_1
 from curves import Wanted
 from datasets import DATA_SETS
+from extending import extended
 
 from pydaub import Allocation, Failure, Measurement
-from pydaub.algorithm.curve import extended
 from pydaub.runs.units import seconds
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from benchmarks.lcdb.peers import Chosen, Lccv, SklearnHalving, hyperband, nearest, oracle, simple
 from pydaub import Daub, Elimination, Frugal, Full, Halving, Schedule, Scores, SlopeBound, Subset
-from pydaub.learners.costs import with_costs
+from pydaub.learners.costs import GROWTHS, kind_of_name, with_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,6 +45,7 @@ OURS: Final = {
     }.items()
     for theirs in names
 }
+KINDS: Final = {theirs: kind_of_name(ours) for theirs, ours in OURS.items()}
 LINE: Final = "frugal"  # methods with this prefix are settings of one strategy, joined by a line in the plot
 
 
@@ -56,7 +57,9 @@ def grown(task: Task, first: float, ratio: float) -> Schedule:
 
 
 def _frugal(task: Task, delta: float) -> Strategy:
-    return Frugal(task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows))
+    """Weigh measured times, which grow as declared for the same kind of learner, as in a run."""
+    growths = {name: GROWTHS[kind] for name in task.learners if (kind := KINDS.get(name)) in GROWTHS}
+    return Frugal(task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows), growths=growths)
 
 
 def _declared(task: Task, delta: float) -> Strategy:

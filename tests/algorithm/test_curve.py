@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydaub import Curve, InputError, Measurement
-from pydaub.algorithm.curve import Growth, extended, seconds_ahead
 
 
 def curve_of(scores: list[Any]) -> Curve:
@@ -65,49 +64,6 @@ def test_sizes_must_strictly_increase() -> None:
         Curve("any", (-5,), curve.measurements)
     with pytest.raises(InputError, match=r"must have the same length, got 1 and 0"):
         Curve("any", (10,), ())
-
-
-def points(*times: tuple[int, float, float, int | None]) -> list[tuple[int, Measurement]]:
-    """Return sizes and measurements from sizes, seconds of fitting and of scoring, and the rows scored."""
-    return [
-        (size, Measurement(None, 0.5, fitting + scoring + 9.0, fitting=fitting, scoring=scoring, scored=scored))
-        for size, fitting, scoring, scored in times
-    ]
-
-
-@given(
-    exponent=st.floats(1.0, 3.0),
-    per_row=st.floats(0.0, 0.35),
-    seconds=st.floats(0.1, 100.0),
-    factor=st.floats(1.0, 100.0),
-)
-def test_costs_that_grow_by_a_power_are_extended_exactly(
-    exponent: float, per_row: float, seconds: float, factor: float
-) -> None:
-    known = points(
-        (100, seconds, seconds, 50), (300, seconds * 3**exponent, seconds * 3**per_row * 2, 100)
-    )  # twice as many rows were scored
-    size = round(300 * factor)
-    fitting, scoring = seconds * (size / 100) ** exponent, seconds * (size / 100) ** per_row * 500 / 50
-    assert seconds_ahead(known, size, rows=500) == pytest.approx(fitting + scoring)
-
-
-def test_what_is_declared_holds_where_little_is_measured() -> None:
-    kernel, near = Growth(2.0, 2.0, 1.0, 1.2), Growth(per_row=0.7, most_per_row=1.2)
-    one = points((100, 1.0, 0.0, None))
-    assert seconds_ahead(one, 1000) == pytest.approx(10**1.1)
-    assert seconds_ahead(one, 1000, kernel) == pytest.approx(100.0)
-    flat = points((100, 1.0, 0.0, None), (200, 1.0, 0.0, None))
-    assert seconds_ahead(flat, 2000) == pytest.approx(10.0), "at least with the rows"
-    assert seconds_ahead(flat, 2000, kernel) == pytest.approx(100.0), "at least with their square"
-    assert seconds_ahead(points((100, 0.0, 1.0, 10)), 1000, near, rows=20) == pytest.approx(2 * 10**0.7)
-    tiny = points((100, 1e-5, 0.0, None), (200, 1e-3, 0.0, None))
-    assert seconds_ahead(tiny, 2000) == pytest.approx(1e-3 * 10**1.1), "so short a time says nothing of how it grows"
-
-
-def test_where_fitting_and_scoring_are_not_told_apart_their_sum_is_extended() -> None:
-    known = [(100, Measurement(1.0, 0.5, 1.0)), (200, Measurement(1.0, 0.5, 4.0))]
-    assert seconds_ahead(known, 400) == pytest.approx(16.0) == pytest.approx(extended([(100, 1.0), (200, 4.0)], 400))
 
 
 @pytest.mark.parametrize(("sizes", "measurements"), [(None, ()), ((), None), (5, 5), ((1,), (0.5,)), ("1", "2")])

@@ -9,9 +9,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
-from pydaub.algorithm.curve import EXPONENTS
-from pydaub.learners.costs import COSTS, cost_of, growths_of, with_costs
+from pydaub.algorithm.strategies.costs import EXPONENTS
+from pydaub.learners.costs import ALL_ROUNDS, COSTS, GROWTHS, STOPPED, cost_of, growths_of, promises_of, with_costs
 from pydaub.learners.families import strong
 from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
 
@@ -37,7 +39,7 @@ def test_a_learner_of_ones_own_costs_what_its_kind_costs() -> None:
     assert cost_of("forest-100", Own()) == cost_of("forest-100", None), "a name of the portfolios is enough"
     assert cost_of("svm-rbf", None).rows > cost_of("logistic", None).rows
     known = json.loads(COSTS.read_text())
-    factors = sorted(cost[0] for cost, _, _ in known.values())
+    factors = sorted(cost[0] for cost, *_ in known.values())
     assert factors[0] < cost_of("mine", Own()).factor < factors[-1]
 
 
@@ -49,11 +51,37 @@ def test_only_declared_costs_are_filled_in() -> None:
     assert few["logistic"][1] == many["logistic"][1]
 
 
-def test_boosting_that_finds_its_rounds_costs_more_with_more_rows_than_boosting_with_all_of_them() -> None:
+def test_what_is_declared_of_a_kind_holds_for_its_estimators_in_pipelines_too() -> None:
+    made = {"svm": make_pipeline(StandardScaler(), SVC()), "forest": RandomForestClassifier(100), "own": Own()}
+    growths = growths_of(made)
+    assert growths.keys() == {"svm", "forest"}, "nothing is known of others"
+    assert growths["svm"].exponent > growths["forest"].exponent
+    assert growths["svm"].per_row > growths["forest"].per_row == 0.0
+
+
+def test_boosting_has_more_to_do_before_its_first_row_than_trees_have() -> None:
     pytest.importorskip("lightgbm")
     made = {recipe.name: recipe.make() for recipe in strong("classification") if recipe.package in {"", "lightgbm"}}
     growths = growths_of(made)
-    for name in ("lightgbm-1", "histograms-1"):
-        assert growths["lightgbm-all-1"].usual < growths[name].usual
-        assert growths["lightgbm-all-1"].least < growths[name].least
-    assert "random-forest-1" not in growths, "as usual"
+    assert growths["lightgbm-1"] == growths["histograms-1"] == GROWTHS[STOPPED]
+    assert growths["lightgbm-all-1"] == GROWTHS[ALL_ROUNDS]
+    tree = growths_of({"tree": DecisionTreeClassifier()})["tree"]
+    for name in ("lightgbm-1", "lightgbm-all-1"):
+        assert growths[name].exponent * growths[name].distance(1000, 8000) < tree.exponent * tree.distance(1000, 8000)
+
+
+def test_strong_and_quick_learners_promise_most_and_slow_ones_least() -> None:
+    promises = promises_of({recipe.name: recipe.make() for recipe in CLASSIFIERS if not recipe.package}, 1000)
+    order = sorted(promises, key=lambda name: -promises[name])
+    assert {"forest-20", "perceptron"} < set(order[:10]), order
+    assert {"svm-poly-2", "knn-25"} < set(order[-10:]), order
+    later = promises_of({"svm-rbf": SVC(), "forest-100": RandomForestClassifier(100)}, 8000)
+    assert later["svm-rbf"] / later["forest-100"] < promises["svm-rbf"] / promises["forest-100"], "it is slow then"
+
+
+def test_a_learner_of_ones_own_promises_what_its_kind_does_and_of_others_nothing_is_known() -> None:
+    own = {"mine": RandomForestClassifier(100), "larger": RandomForestClassifier(500), "other": Own()}
+    promises = promises_of({**own, "forest-100": None}, 1000)
+    assert promises["mine"] == pytest.approx(promises["forest-100"])
+    assert promises["larger"] < promises["mine"], "of equally strong ones, the cheaper one is first"
+    assert "other" not in promises

@@ -221,8 +221,7 @@ def test_nonsense_for_what_is_scored_is_refused(settings: dict[str, Any]) -> Non
         plan(replace(Task(data_of(), listed([("a", GaussianNB())])), **settings), "frugal")
 
 
-def test_learners_whose_cost_grows_unusually_are_known_by_their_kind() -> None:
+def test_how_the_seconds_of_learners_grow_is_known_by_their_kind() -> None:
     learners = listed([("svm", make_pipeline(StandardScaler(), SVC())), ("bayes", GaussianNB())])
     settings = plan(Task(data_of(), learners), "frugal").settings
-    assert list(settings["growths"]) == ["svm"]
-    assert settings["growths"]["svm"][0] == 2.0
+    assert settings["growths"]["svm"][0] > 1.5 > settings["growths"]["bayes"][0]

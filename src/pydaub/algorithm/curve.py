@@ -1,20 +1,12 @@
-"""The learning curve of one learner, with the paper's monotone regression, and the extrapolation of its cost."""
+"""The learning curve of one learner, with the paper's monotone regression."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydaub.errors import InputError
 from pydaub.records import Measurement, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-SMALLEST_TIME: Final = 0.01  # seconds; shorter times are too noisy to fit an exponent to
-EXPONENTS: Final = (0.5, 3.0)  # limits of the exponent in cost ~ rows ** exponent
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,109 +80,3 @@ class Curve:
     def prefix(self, length: int) -> Curve:
         """Return the curve as it was after its first `length` points, without later corrections."""
         return Curve(self.learner, self.sizes[:length], self.measurements[:length])
-
-
-class Growth(NamedTuple):
-    """How the cost of a learner grows with the rows that it is trained on: exponents.
-
-    Parameters
-    ----------
-    least
-        Least exponent of the seconds of fitting.
-    usual
-        The exponent where too little is measured.
-    per_row
-        Least exponent of the seconds that one prediction takes; neighbours, for example, are found among all rows.
-    most_per_row
-        Largest exponent of these.
-    """
-
-    least: float = 1.0
-    usual: float = 1.1
-    per_row: float = 0.0
-    most_per_row: float = 0.35
-
-
-USUAL_GROWTH: Final = Growth()
-
-
-def extended(times: Sequence[tuple[int, float]], full_size: int) -> float:
-    """Estimate the seconds that a learner takes on `full_size` rows.
-
-    Parameters
-    ----------
-    times
-        Pairs of size and seconds, the largest size last. An exponent is fitted to them on a log-log scale and limited
-        to `EXPONENTS`; it is 1 if fewer than two times are long enough.
-    full_size
-        Number of rows to extrapolate to.
-    """
-    size, seconds = times[-1]
-    points = [(math.log(n), math.log(s)) for n, s in times if s >= SMALLEST_TIME]
-    exponent = 1.0
-    if len(points) > 1:
-        mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
-        spread = sum((x - mean_x) ** 2 for x, _ in points)
-        exponent = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    least, most = EXPONENTS
-    return float(seconds * (full_size / size) ** min(max(exponent, least), most))
-
-
-def seconds_ahead(
-    points: Sequence[tuple[int, Measurement]],
-    size: int,
-    growth: Growth = USUAL_GROWTH,
-    rows: int | None = None,
-) -> float:
-    """Estimate the seconds of fitting and scoring at a larger size.
-
-    Parameters
-    ----------
-    points
-        Sizes and measurements of a learner, the largest size last. Where it is not known how many seconds went into
-        fitting and how many into scoring, their sum is extended.
-    size
-        The number of rows to extrapolate to.
-    growth
-        How the cost of the learner grows.
-    rows
-        The number of validation rows at that size; None if it is the same as at the last.
-    """
-    last_size, last = points[-1]
-    if last.fitting is None or last.scoring is None:
-        return extended([(each, point.own_seconds) for each, point in points], size)
-    known = [(each, point) for each, point in points if point.fitting is not None and point.scoring is not None]
-    fitting = [(each, point.fitting or 0.0) for each, point in known]
-    factor = size / last_size
-    found = last.fitting * factor ** min(max(_slope(fitting, growth.usual), growth.least), EXPONENTS[1])
-    if not last.scoring:
-        return found
-    scored = [point.scored or rows or 1 for _, point in known]
-    scoring = [(each, point.scoring or 0.0) for each, point in known]
-    slope = _slope(scoring, growth.per_row, scored)
-    limited = min(max(slope, growth.per_row), growth.most_per_row)
-    return found + last.scoring * factor**limited * (rows or scored[-1]) / scored[-1]
-
-
-def evaluation_ahead(
-    points: Sequence[tuple[int, Measurement]],
-    size: int,
-    growth: Growth = USUAL_GROWTH,
-    rows: int | None = None,
-) -> float:
-    """Estimate the seconds of a whole evaluation at a larger size; parameters as for `seconds_ahead`.
-
-    Besides fitting and scoring, it takes as long as at the last size.
-    """
-    _, last = points[-1]
-    return seconds_ahead(points, size, growth, rows) + max(last.seconds - last.own_seconds, 0.0)
-
-
-def _slope(times: Sequence[tuple[int, float]], usual: float, rows: Sequence[int] | None = None) -> float:
-    """Return the exponent between the last two sizes, per row that was scored; the usual one if they are too short."""
-    if len(times) < 2 or min(times[-1][1], times[-2][1]) < SMALLEST_TIME:  # noqa: PLR2004  # two points make a slope
-        return usual
-    (size, seconds), (next_size, more) = times[-2:]
-    if rows:
-        seconds, more = seconds / rows[-2], more / rows[-1]
-    return math.log(more / seconds) / math.log(next_size / size)

@@ -15,6 +15,7 @@ import typer
 from pydaub.algorithm.noisy import INTERVALS
 from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, check_one_way, parsed_sizes
 from pydaub.algorithm.strategies import STRATEGIES, make_strategy
+from pydaub.algorithm.strategies.sizes import few
 from pydaub.cli.app import app, complain
 from pydaub.cli.options import (
     FirstSize,
@@ -90,7 +91,11 @@ def replay(
         schedule = _schedule(curves, first_size, ratio, sizes, full_size)
         about, given = curves.about, _with_costs(_suited(parameters, str(strategy), curves), curves)
         scores = _scores(about.scores, validation_rows, alone=len(tables) == 1)
-        return make_strategy(str(strategy), curves.learners, schedule, given, scores, families=about.families or None)
+        promises = _promises(schedule, curves) if STRATEGIES[str(strategy)].weighs_costs else None
+        families = about.families or None
+        return make_strategy(
+            str(strategy), curves.learners, schedule, given, scores, families=families, promises=promises
+        )
 
     if len(tables) > 1:
         if journal:
@@ -142,11 +147,22 @@ def _suited(parameters: dict[str, Any], strategy: str, curves: Table) -> dict[st
 def _with_costs(parameters: dict[str, Any], curves: Table) -> dict[str, Any]:
     if parameters.get("costs") != "declared":
         return parameters
-    from pydaub.learners.costs import CLASSES, COLUMNS, with_costs  # imports scikit-learn
+    from pydaub.learners.costs import with_costs  # imports scikit-learn
+
+    return with_costs(parameters, dict.fromkeys(curves.learners), *_shape(curves))  # only their names are known
+
+
+def _promises(schedule: Schedule, curves: Table) -> dict[str, float]:
+    from pydaub.learners.costs import promises_of  # imports scikit-learn
+
+    return promises_of(dict.fromkeys(curves.learners), few(schedule.sizes)[0], *_shape(curves))
+
+
+def _shape(curves: Table) -> tuple[int, int]:
+    from pydaub.learners.costs import CLASSES, COLUMNS  # imports scikit-learn
 
     columns, classes = curves.about.columns or COLUMNS, curves.about.classes
-    known = dict.fromkeys(curves.learners)  # only their names are known
-    return with_costs(parameters, known, columns, CLASSES if classes is None else max(classes, 1))
+    return columns, CLASSES if classes is None else max(classes, 1)
 
 
 def _replay_each(

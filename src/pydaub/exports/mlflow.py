@@ -58,7 +58,7 @@ SILENT: Final = {"MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true"}
 THREADS: Final = 4  # that send learners at the same time: a server takes about 50 ms for a request
 PING: Final = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 METRICS, PARAMS = 1000, 100  # that MLflow takes in one request
-HIDDEN: Final = {"learners", "sizes", "definitions", "costs", "growths", "families", "scores"}  # settings
+HIDDEN: Final = {"learners", "sizes", "definitions", "costs", "growths", "families", "promises", "scores"}  # settings
 STATUS: Final = {"running": "RUNNING", "paused": "RUNNING", "failed": "FAILED", "killed": "KILLED"}
 OPEN: Final = {"training", "next", "waiting"}  # standings of learners that are not done
 # Modules whose types are in a saved learner that needs a package.

@@ -1,11 +1,13 @@
 """What learners cost by declaration: a power of the rows, columns and classes, instead of seconds measured in the run.
 
-`costs.json` has the learners of the portfolios by name. It was fitted to measured curves by `experiments/costs.py`.
+`costs.json` has the learners of the portfolios by name, with how strong they usually are. It was fitted to measured
+curves by `experiments/costs.py`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sklearn.compose import TransformedTargetRegressor
 
-from pydaub.algorithm.curve import Growth
+from pydaub.algorithm.seconds import USUAL_GROWTH, Growth
 from pydaub.learners.adapters import LabelCoded
 from pydaub.learners.stopping import EarlyStoppedClassifier, EarlyStoppedRegressor
 
@@ -21,17 +23,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COSTS: Final = Path(__file__).with_name("costs.json")
-# Kernel machines compare rows with rows, and predict by the rows that they keep; neighbours are looked up among all
-# rows; boosting by histograms costs about the same for few rows as for more, unless it has more rounds then.
-_KERNEL, _NEIGHBOURS, _HISTOGRAMS = Growth(2.0, 2.0, 1.0, 1.2), Growth(per_row=0.7, most_per_row=1.2), Growth(0.5)
-_STOPPED: Final = Growth(0.8, 1.0)
-_ALL_ROUNDS: Final = Growth(0.3, 0.7)  # of large trees, which have fewer leaves where there are fewer rows
+# How the seconds of each kind of learner grow, as `benchmarks/seconds.py --fit` finds. Kernel machines compare rows
+# with rows, and predict by those that they keep. Neighbours are looked up among all rows. Boosting by histograms costs
+# about the same for few rows as for more, but has larger trees then.
 GROWTHS: Final = {
-    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"), _KERNEL),
-    **dict.fromkeys(("Nearest", "KNeighbors", "RadiusNeighbors"), _NEIGHBOURS),
-    **dict.fromkeys(("HistGradientBoosting", "LGBM", "XGB", "CatBoost"), _HISTOGRAMS),
+    kind: growth
+    for growth, kinds in {
+        Growth(1.8, 150, 0.9): ("SVC", "NuSVC", "SVR", "NuSVR", "GaussianProcess", "KernelRidge", "LabelPropagation"),
+        Growth(1.2, 500, 0.9): ("Nearest", "KNeighbors", "RadiusNeighbors"),
+        Growth(0.8, 2000): ("HistGradientBoosting", "LGBM", "XGB", "AllRounds"),
+        Growth(0.8, 500): ("EarlyStopped",),
+        Growth(0.8, 8000): ("CatBoost",),
+        Growth(1.1, 500): ("GradientBoosting",),
+        Growth(1.1, 300): ("DecisionTree", "ExtraTree"),
+        Growth(1.2, 2000): ("ExtraTrees",),
+        Growth(1.0, 200): ("MLP", "SGD", "PassiveAggressive", "Perceptron", "LinearSVC", "LinearSVR"),
+        Growth(1.0, 2000): ("LogisticRegression", "BernoulliNB", "MultinomialNB", "ComplementNB", "CategoricalNB"),
+        Growth(1.0, 1000): (
+            *("RandomForest", "Bagging", "AdaBoost", "FIGS", "OneR", "GreedyRuleList", "GaussianNB", "NearestCentroid"),
+            *("Ridge", "LinearRegression", "Lasso", "ElasticNet", "BayesianRidge", "Huber", "PLSRegression"),
+            *("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "QuadraticDiscriminant"),
+        ),
+    }.items()
+    for kind in kinds
 }
+STOPPED, ALL_ROUNDS = "EarlyStopped", "AllRounds"  # boosting that finds its number of rounds, or could and does not
 WRAPPERS: Final = (LabelCoded, EarlyStoppedClassifier, EarlyStoppedRegressor, TransformedTargetRegressor)
+FITTED_ROWS: Final = 20_000  # about as many as the costs were fitted to
+EVALUATION: Final = 0.05  # seconds that every evaluation takes besides
+LEAST_STRENGTH: Final = 0.01  # of a learner that was never among the best: it may be here
 COLUMNS, CLASSES = 30, 2  # where the data is not known
 ROUNDS: Final = ("n_estimators", "iterations", "max_iter")  # parameters that multiply the cost
 
@@ -50,11 +70,15 @@ class Cost(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A learner of the portfolios: its cost, the kind of its estimator, and how many rounds that has."""
+    """A learner of the portfolios: its cost, the kind of its estimator, how many rounds that has, and its strength.
+
+    The strength is about how often the learner is among the best with all rows.
+    """
 
     cost: Cost
     kind: str
     rounds: float
+    strength: float
 
 
 def with_costs(
@@ -79,20 +103,56 @@ def with_costs(
 
 
 def growths_of(estimators: Mapping[str, Any]) -> dict[str, Growth]:
-    """Return how the costs of learners grow, for those whose kind is known to differ from the usual."""
-    kinds = {name: kind_of(estimator)[0] for name, estimator in estimators.items()}
-    found = {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
-    boosting = {name: _growth_of_boosting(estimator) for name, estimator in estimators.items()}
-    return found | {name: growth for name, growth in boosting.items() if growth}
+    """Return how the seconds of learners grow, for those whose kind is known to differ from the usual."""
+    kinds = {name: growth_kind(estimator) for name, estimator in estimators.items()}
+    return {name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS}
 
 
-def _growth_of_boosting(estimator: Any) -> Growth | None:  # noqa: ANN401  # any estimator
-    """Return how the cost of boosting grows that finds its number of rounds itself, or could and does not."""
+def promises_of(
+    estimators: Mapping[str, Any], rows: float, columns: int = COLUMNS, classes: int = CLASSES
+) -> dict[str, float]:
+    """Return the strength of learners for the seconds that a first sample takes, before anything is measured.
+
+    A learner that is not in the portfolios is taken for the strongest one with an estimator of the same kind. If there
+    is none, it is left out: nothing is known of it.
+
+    Parameters
+    ----------
+    estimators
+        Those of the learners, by name.
+    rows, columns, classes
+        Of the first sample; one class for a regression.
+    """
+    found = {}
+    for name, estimator in estimators.items():
+        if known := _taken_for(name, estimator):
+            growth = GROWTHS.get(known.kind, USUAL_GROWTH)
+            shorter = math.exp(-growth.exponent * growth.distance(rows, FITTED_ROWS))
+            seconds = EVALUATION + known.cost.seconds(FITTED_ROWS, columns, classes) * shorter
+            found[name] = max(known.strength, LEAST_STRENGTH) / seconds
+    return found
+
+
+def _taken_for(name: str, estimator: Any) -> Known | None:  # noqa: ANN401  # any estimator
+    known, (kind, rounds) = _known(), kind_of(estimator)
+    if name in known:
+        return known[name]
+    strongest = max(
+        (each for each in known.values() if each.kind == kind), key=lambda each: each.strength, default=None
+    )
+    if strongest is None or strongest.rounds == 1 or growth_kind(estimator) == STOPPED:  # how many rounds, is not known
+        return strongest
+    factor = strongest.cost.factor * rounds / strongest.rounds
+    return strongest._replace(cost=strongest.cost._replace(factor=factor))
+
+
+def growth_kind(estimator: Any) -> str:  # noqa: ANN401  # any estimator
+    """Return the kind of learner by which its seconds grow: that of its estimator, or of boosting that stops early."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if isinstance(last, EarlyStoppedClassifier | EarlyStoppedRegressor):
-        return _STOPPED if last.patience else _ALL_ROUNDS
-    early = kind_of(last)[0] == "HistGradientBoosting" and getattr(last, "early_stopping", None) is True
-    return _STOPPED if early else None
+        return STOPPED if last.patience else ALL_ROUNDS
+    kind = kind_of(last)[0]
+    return STOPPED if kind == "HistGradientBoosting" and getattr(last, "early_stopping", None) is True else kind
 
 
 def cost_of(name: str, estimator: Any) -> Cost:  # noqa: ANN401  # any estimator
@@ -121,7 +181,12 @@ def kind_of(estimator: Any) -> tuple[str, float]:  # noqa: ANN401  # any estimat
     return name, next((float(each) for each in rounds if isinstance(each, int | float) and each > 0), 1.0)
 
 
+def kind_of_name(name: str) -> str:
+    """Return the kind of a learner of the portfolios; the name itself if it is not known."""
+    return _known()[name].kind if name in _known() else name
+
+
 @cache
 def _known() -> dict[str, Known]:
     found = json.loads(COSTS.read_text())
-    return {name: Known(Cost(*cost), kind, rounds) for name, (cost, kind, rounds) in found.items()}
+    return {name: Known(Cost(*cost), *rest) for name, (cost, *rest) in found.items()}

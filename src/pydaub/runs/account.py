@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.curve import USUAL_GROWTH, Growth
+from pydaub.algorithm.seconds import USUAL_GROWTH, Growth
 from pydaub.algorithm.strategies import Steerable, strategy_of
 from pydaub.errors import AllLearnersFailed, InputError, JournalError, JournalMismatch, PydaubError
 from pydaub.events import (

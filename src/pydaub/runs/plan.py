@@ -21,11 +21,12 @@ from sklearn.pipeline import Pipeline
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, check_one_way, exact, parsed_sizes
 from pydaub.algorithm.strategies import Strategy, make_strategy
+from pydaub.algorithm.strategies.sizes import few
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
 from pydaub.evaluation.adjusting import method_for
 from pydaub.evaluation.evaluate import check_folds, check_scoring_fits, parameters_of
-from pydaub.learners.costs import growths_of, with_costs
+from pydaub.learners.costs import growths_of, promises_of, with_costs
 from pydaub.learners.spaces import Space
 from pydaub.learners.weka.jar import jar
 from pydaub.records import METRICS, SCORE_ROWS, Scores
@@ -196,7 +197,8 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     schema, estimators = task.data.schema, {name: learner.estimator for name, learner in task.learners.items()}
     task, spaces = _with_first_draws(task)
     counts = {name: None if space.count == math.inf else int(space.count) for name, space in spaces.items()}
-    resolved = with_costs(parameters or {}, estimators, schema.features, max(len(schema.classes), 1))
+    features, classes = schema.features, max(len(schema.classes), 1)
+    resolved = with_costs(parameters or {}, estimators, features, classes)
     members = MEMBERS if task.ensemble else 1
     made = make_strategy(
         strategy,
@@ -208,6 +210,7 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
         members,
         counts,
         {name: learner.family for name, learner in task.learners.items() if learner.family},
+        promises_of(estimators, few(schedule.sizes)[0], features, classes),
     )
     task = _scored_for(task, made)
     first = made.schedule.sizes[0]

@@ -15,9 +15,9 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pydaub.algorithm.curve import evaluation_ahead
 from pydaub.algorithm.forecast import MOST_REDUCTION, Scale
 from pydaub.algorithm.prospects import GROWTH
+from pydaub.algorithm.seconds import evaluation_ahead
 from pydaub.errors import PydaubError
 from pydaub.records import Allocation, Measurement
 from pydaub.runs.account import GOING_ON
@@ -215,7 +215,8 @@ class Simulation:
         reduction = min(step * math.log2(size / curve.sizes[-1]), MOST_REDUCTION)
         score = self._top - (self._top - last.valid_score) * math.exp(-reduction)
         points = list(zip(curve.sizes, curve.measurements, strict=True))
-        return Measurement(last.train_score, score, evaluation_ahead(points, size, rows=self._account.scores.rows))
+        growth, rows = self._account.growth(curve.learner), self._account.scores.rows
+        return Measurement(last.train_score, score, evaluation_ahead(points, size, growth, rows))
 
     def _step(self, curve: Curve) -> float | None:
         """Return the log-error reduction per doubling; None for a single point."""

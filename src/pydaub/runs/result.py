@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
-from pydaub.algorithm.curve import evaluation_ahead
+from pydaub.algorithm.seconds import evaluation_ahead
 from pydaub.records import Allocation, Failure, Measurement, score_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pydaub.algorithm.curve import Growth
+    from pydaub.algorithm.seconds import Growth
     from pydaub.records import Outcome
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.curve import evaluation_ahead
+from pydaub.algorithm.seconds import evaluation_ahead
 from pydaub.algorithm.strategies import Steerable
 from pydaub.records import Measurement
 from pydaub.runs.account import GOING_ON, SURE

@@ -32,6 +32,7 @@ from pydaub import (
     run,
 )
 from pydaub.algorithm.forecast import Price
+from pydaub.algorithm.seconds import Growth
 from pydaub.algorithm.strategies import drawing, outlook
 from pydaub.algorithm.strategies.costs import OVERRUN
 from pydaub.algorithm.strategies.outlook import LARGE
@@ -183,6 +184,26 @@ def next_of(strategy: Frugal, table: Table, rng: random.Random) -> Allocation | 
         return None
 
 
+@pytest.mark.parametrize(
+    ("promises", "order"),
+    [
+        (None, "abcd"),
+        ({"d": 4.0, "c": 1.0, "a": 2.0}, "dabc"),  # b is in the middle, after a, which is listed before it
+        ({"a": 1.0, "b": 1.0, "c": 2.0, "d": 1.0}, "cabd"),
+    ],
+)
+@pytest.mark.parametrize("costs", ["measured", dict.fromkeys("abcd", (0.01, 1.0))], ids=["measured", "declared"])
+def test_who_promises_most_starts_first(promises: Any, order: str, costs: Any) -> None:
+    strategy = Frugal(list("abcd"), SCHEDULE, costs=costs, promises=promises)
+    again = Frugal.from_settings(strategy.settings)
+    for name in order:
+        for each in (strategy, again):
+            asked = each.ask()
+            assert asked is not None
+            assert asked.learner == name
+            each.tell(Allocation(name, 400), Measurement(1.0, 0.5, 1.0))
+
+
 def test_who_tolerates_less_spends_more_and_loses_less() -> None:
     seconds, losses = [], []
     for delta in (0.3, 0.03, 0.003):  # each alone may be lucky
@@ -209,8 +230,8 @@ def test_it_does_not_matter_in_which_unit_time_is_measured(
 ) -> None:
     for module in (outlook, drawing):
         monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
-    monkeypatch.setattr("pydaub.algorithm.curve.SMALLEST_TIME", 0.0)
-    monkeypatch.setattr("pydaub.algorithm.curve.EXPONENTS", (1.0, 1.0))  # or rounding decides
+    exactly = Growth(1.0, 0.0, lasts=0.0)  # or rounding decides
+    monkeypatch.setattr("pydaub.algorithm.strategies.costs.USUAL_GROWTH", exactly)
     table = smooth(seed)
     other = Table(
         {
@@ -502,7 +523,7 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"costs": {"a": (1.0, 9.0)}}, "`costs` must be a positive factor and an exponent from 0.5 to 3.0"),
         ({"scores": None}, "`scores` must be Scores, got None"),
         ({"growths": 5}, "`growths` must be given by name, or None, got 5"),
-        ({"growths": {"a": 5}}, "`growths` must be up to 4 exponents, got 5 for 'a'"),
+        ({"growths": {"a": 5}}, "`growths` must be up to 4 numbers, got 5 for 'a'"),
         ({"spaces": "a"}, "`spaces` must be given by name, or None, got 'a'"),
         ({"families": [1]}, "`families` must be given by name, or None, got .1."),
         ({"costs": {"a": ("x", 1.0)}}, "`costs` must be a number, got 'x'"),

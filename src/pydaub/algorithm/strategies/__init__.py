@@ -18,8 +18,8 @@ from pydaub.records import Scores
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pydaub.algorithm.curve import Growth
     from pydaub.algorithm.schedule import Schedule
+    from pydaub.algorithm.seconds import Growth
 
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     "frugal": Frugal,
@@ -53,6 +53,7 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
     members: int = 1,
     spaces: Mapping[str, int | None] | None = None,
     families: Mapping[str, str] | None = None,
+    promises: Mapping[str, float] | None = None,
 ) -> Strategy:
     """Return the strategy of that name.
 
@@ -67,8 +68,9 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
     scores, growths, members
         What the scores are, how the costs of learners grow, and how many learners an ensemble is chosen from, for
         strategies that need to know.
-    spaces, families
-        Spaces of learners that further configurations come from, and families of learners, as for `Frugal`.
+    spaces, families, promises
+        Spaces of learners that further configurations come from, families of learners, and in which order they start,
+        as for `Frugal`.
     """
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {name!r}.")
@@ -80,6 +82,7 @@ def make_strategy(  # noqa: PLR0913, PLR0917  # everything that a strategy may n
     known: dict[str, Any] = {"scores": scores or Scores()} if kind.needs_scores else {}
     if kind.weighs_costs:
         known |= {"growths": growths, "members": members, "spaces": spaces, "families": families}
+        known["promises"] = promises
     elif spaces:
         raise InputError(f"Spaces of learners must go with the strategy {DEFAULT}, got {name!r}.")
     return kind(learners, schedule, **given, **known)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from pydaub.algorithm.curve import EXPONENTS, USUAL_GROWTH, Curve, Growth, seconds_ahead
 from pydaub.algorithm.forecast import LARGEST_ERROR
+from pydaub.algorithm.seconds import USUAL_GROWTH, Growth, seconds_ahead
 from pydaub.errors import InputError
 from pydaub.records import Outcome, Scores, number
 
 if TYPE_CHECKING:
+    from pydaub.algorithm.curve import Curve
     from pydaub.algorithm.strategies.groups import Groups
     from pydaub.records import Allocation
 
@@ -20,6 +21,7 @@ USUAL_COST: Final = (1e-5, 1.1)  # of a learner without a declared cost: seconds
 # An evaluation is ended when it takes longer than `OVERRUN` times its forecast plus `GRACE` seconds. Its next forecast
 # is then at least `OVERRUN` times the time that it took.
 OVERRUN, GRACE = 4.0, 1.0
+EXPONENTS: Final = (0.5, 3.0)  # limits of a declared exponent
 FIRST_SECONDS: Final = 20.0  # without a forecast; the next try may take OVERRUN times as long
 
 
@@ -126,7 +128,7 @@ def _checked_growths(growths: Mapping[str, Sequence[float]]) -> dict[str, Growth
     found = {}
     for name, growth in growths.items():
         if not isinstance(growth, tuple | list) or len(growth) > len(Growth._fields):
-            raise InputError(f"`growths` must be up to {len(Growth._fields)} exponents, got {growth!r} for {name!r}.")
+            raise InputError(f"`growths` must be up to {len(Growth._fields)} numbers, got {growth!r} for {name!r}.")
         found[name] = Growth(*(number(value, "growths") for value in growth))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydaub.algorithm.schedule import Schedule
@@ -101,6 +102,9 @@ class Frugal(Steerable):
         The family of each learner that has one, by name: learners of one family gain alike from more rows, so what some
         have gained at a size is what the others may expect. The first six of a family start at once. Once no learner is
         worth its time, further ones start, on the same condition as configurations of a space.
+    promises
+        In which order learners start: what each one promises for its time, by name, the highest first. Those that are
+        not named start as the middle one of the others would, and equal ones in the order in which they are listed.
     """
 
     parameters = (DELTA, COSTS)
@@ -120,8 +124,10 @@ class Frugal(Steerable):
         members: int = 1,
         spaces: Mapping[str, int | None] | None = None,
         families: Mapping[str, str] | None = None,
+        promises: Mapping[str, float] | None = None,
     ) -> None:
-        for name, given in (("growths", growths), ("spaces", spaces), ("families", families)):
+        named = (("growths", growths), ("spaces", spaces), ("families", families), ("promises", promises))
+        for name, given in named:
             if not isinstance(given, Mapping | None):
                 raise InputError(f"`{name}` must be given by name, or None, got {given!r}.")
         if not isinstance(scores, Scores):
@@ -135,11 +141,13 @@ class Frugal(Steerable):
         self._costs = Costs(costs, growths or {}, self._curves, self._groups, scores, self.schedule.full_size)
         self._outlook = Outlook(self._curves, self.schedule, self._costs, self._groups, scores, self._delta)
         self._index = Index(self._position)
-        self._fresh = Ranking()  # learners that are not begun
+        self._promises = {name: number(value, "promises") for name, value in (promises or {}).items()}
+        self._neutral = median(self._promises.values()) if self._promises else 0.0
+        self._fresh = Ranking()  # learners that are not begun, the most promising first
         self._late = Ranking()  # learners whose first evaluation was ended, the shortest first
         for learner in self.learners:
             if learner not in self._groups.waiting:
-                self._fresh.push(0.0, self._position[learner])
+                self._fresh.push(self._promise(learner), self._position[learner])
         self._spent = 0.0
         self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
         self._decided: tuple[str, float] | None = None  # the waiting learner with the highest worth, and its worth
@@ -227,13 +235,14 @@ class Frugal(Steerable):
             **({"members": self._members} if self._members > 1 else {}),
             **({"spaces": self._groups.spaces} if self._groups.spaces else {}),
             **({"families": self._groups.families} if self._groups.families else {}),
+            **({"promises": self._promises} if self._promises else {}),
             "scores": self._scores.to_json(),
         }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
         """Return a new strategy with these settings."""
-        names = ("delta", "costs", "growths", "members", "spaces", "families")
+        names = ("delta", "costs", "growths", "members", "spaces", "families", "promises")
         given = {name: settings[name] for name in names if name in settings}
         scores = Scores.from_json(settings["scores"])
         return cls(settings["learners"], Schedule(tuple(settings["sizes"])), scores=scores, **given)
@@ -486,9 +495,13 @@ class Frugal(Steerable):
         self._stale = True
         if not self._curves[learner].sizes:
             lost = self._costs.lost(learner)
-            (self._late if lost else self._fresh).push(-lost, self._position[learner])
+            ranking, key = (self._late, -lost) if lost else (self._fresh, self._promise(learner))
+            ranking.push(key, self._position[learner])
         elif not self._has_all_rows(learner):
             self._look(learner)
+
+    def _promise(self, learner: str) -> float:
+        return self._promises.get(learner, self._neutral)
 
     def _leave(self, learner: str) -> None:
         self._stale = True
