@@ -28,10 +28,12 @@ WEIGHTS: Final = (0.02, 0.06, 0.12, 0.18, 0.24, 0.18, 0.12, 0.06, 0.02)
 NORMAL: Final = (-2.326, -1.645, -1.080, -0.553, 0.0, 0.553, 1.080, 1.645, 2.326)  # of a normal variable
 PLACES: Final = tuple(float(place) for place in range(len(LEVELS)))
 MIDDLE: Final = LEVELS.index(0.5)
+VARIANCE: Final = sum(weight * (place - MIDDLE) ** 2 for weight, place in zip(WEIGHTS, PLACES, strict=True))
 BEST: Final = 0.95  # the quantile that is shown as the most that a learner may reach
 # Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
 # for less, steps of the learner's own family for more.
 PRIOR, OTHER_SIZE, OWN_FAMILY = 15.0, 0.25, 4.0
+FIRST_STEP = 0.25
 AGAIN: Final = 1.5  # the distributions are worked out anew when the number of steps has grown by this factor
 FAR: Final = 3.0  # places beyond the first and the last quantile at which a step of this run still counts
 # Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
@@ -176,12 +178,12 @@ class Experience:
     """Where the steps of this run fell among the recorded ones.
 
     A step's *place* is the (interpolated) number of the quantile that it reached. Places are comparable between
-    learners with different slopes. A step is from one place of the schedule to the next, and learners of one family
-    gain alike.
+    learners, sizes and slopes, so they tell the shape of this run's curves: gains that fall less from step to step than
+    on recorded curves have high places at every size, and curves that are alike have places near each other.
     """
 
     def __init__(self) -> None:
-        self._places: dict[tuple[int, str | None], list[float]] = {}
+        self._sums: dict[tuple[int, str | None], tuple[float, float, float]] = {}  # of 1, places, and their squares
         self._count, self._used = 0, 0
         self._known: dict[tuple[int, str | None], tuple[float, ...]] = {}
 
@@ -199,7 +201,8 @@ class Experience:
         reduction
             What the step brought.
         """
-        self._places.setdefault((step, family), []).append(place_of(recorded, reduction))
+        place, (count, total, squares) = place_of(recorded, reduction), self._sums.get((step, family), (0.0, 0.0, 0.0))
+        self._sums[step, family] = count + 1, total + place, squares + place**2
         self._count += 1
         if self._count < AGAIN * self._used:
             return False
@@ -211,32 +214,38 @@ class Experience:
         """Return the places that take the place of the recorded quantiles."""
         key = step, family
         if key not in self._known:
-            weighed = []
-            for (other, kind), places in self._places.items():
-                weight = 1.0 if other == step else OTHER_SIZE
+            count, total, squares = 0.0, 0.0, 0.0
+            for (other, kind), sums in self._sums.items():
+                weight = 1.0 if bool(other) == bool(step) else FIRST_STEP
                 if family is not None and kind == family:
                     weight *= OWN_FAMILY
-                weighed += [(place, weight) for place in places]
-            self._known[key] = mixed(weighed)
+                count, total, squares = (a + weight * b for a, b in zip((count, total, squares), sums, strict=True))
+            self._known[key] = moved(count, total, squares)
         return self._known[key]
 
 
-def mixed(seen: Iterable[tuple[float, float]]) -> tuple[float, ...]:
-    """Return the quantiles of the recorded places and of those that were seen, each with its weight.
+def moved(count: float, total: float, squares: float) -> tuple[float, ...]:
+    """Return the places of the recorded quantiles, moved and narrowed (or widened) by places that were seen.
 
-    >>> mixed([]) == PLACES
+    Mean and variance are estimated from those seen and from the recorded ones, which count as `PRIOR` more.
+
+    Parameters
+    ----------
+    count, total, squares
+        How many were seen, weighted; their sum, and that of their squares.
+
+    >>> moved(0, 0.0, 0.0) == PLACES
     True
-    >>> sum(mixed([(8.0, 30.0)])) > sum(PLACES)
+    >>> sum(moved(30, 240.0, 1920.0)) > sum(PLACES)
     True
     """
-    seen = [*seen]
-    if not seen:
+    if not count:
         return PLACES
-    prior = [(place, PRIOR * weight) for place, weight in zip(PLACES, WEIGHTS, strict=True)]
-    places, weights = zip(*sorted([*prior, *seen]), strict=True)
-    total = sum(weights)
-    levels = [(after - weight / 2) / total for after, weight in zip(accumulate(weights), weights, strict=True)]
-    return tuple(_between(levels, places, level) for level in LEVELS)
+    every = PRIOR + count
+    mean = (PRIOR * MIDDLE + total) / every
+    variance = max((PRIOR * (VARIANCE + MIDDLE**2) + squares) / every - mean**2, 0.0)
+    ratio = math.sqrt(variance / VARIANCE)
+    return tuple(round(mean + ratio * (place - MIDDLE), 2) for place in PLACES)
 
 
 def place_of(recorded: Sequence[float], reduction: float) -> float:
