@@ -28,12 +28,14 @@ WEIGHTS: Final = (0.02, 0.06, 0.12, 0.18, 0.24, 0.18, 0.12, 0.06, 0.02)
 NORMAL: Final = (-2.326, -1.645, -1.080, -0.553, 0.0, 0.553, 1.080, 1.645, 2.326)  # of a normal variable
 PLACES: Final = tuple(float(place) for place in range(len(LEVELS)))
 MIDDLE: Final = LEVELS.index(0.5)
-VARIANCE: Final = sum(weight * (place - MIDDLE) ** 2 for weight, place in zip(WEIGHTS, PLACES, strict=True))
 BEST: Final = 0.95  # the quantile that is shown as the most that a learner may reach
 # Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
 # for less, steps of the learner's own family for more.
 PRIOR, OTHER_SIZE, OWN_FAMILY = 15.0, 0.25, 4.0
-FIRST_STEP = 0.25
+# They count for less in a run whose steps are more alike than recorded ones. On recorded curves the logarithm of a
+# run's variance varies from run to run about as much as an estimate of it from so many steps.
+VARIANCE_PRIOR: Final = 8.0
+VARIANCE: Final = sum(weight * (place - MIDDLE) ** 2 for place, weight in zip(PLACES, WEIGHTS, strict=True))
 AGAIN: Final = 1.5  # the distributions are worked out anew when the number of steps has grown by this factor
 FAR: Final = 3.0  # places beyond the first and the last quantile at which a step of this run still counts
 # Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
@@ -178,13 +180,14 @@ class Experience:
     """Where the steps of this run fell among the recorded ones.
 
     A step's *place* is the (interpolated) number of the quantile that it reached. Places are comparable between
-    learners, sizes and slopes, so they tell the shape of this run's curves: gains that fall less from step to step than
-    on recorded curves have high places at every size, and curves that are alike have places near each other.
+    learners with different slopes: they tell how the gains of this run follow each other. A step is from one place of
+    the schedule to the next, and learners of one family gain alike.
     """
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[int, str | None], tuple[float, float, float]] = {}  # of 1, places, and their squares
+        self._places: dict[tuple[int, str | None], list[float]] = {}
         self._count, self._used = 0, 0
+        self._after_slope = (0, 0.0, 0.0)  # of steps after a slope: their number, the sum of places, that of squares
         self._known: dict[tuple[int, str | None], tuple[float, ...]] = {}
 
     def add(self, step: int, family: str | None, recorded: Sequence[float], reduction: float) -> bool:
@@ -201,8 +204,11 @@ class Experience:
         reduction
             What the step brought.
         """
-        place, (count, total, squares) = place_of(recorded, reduction), self._sums.get((step, family), (0.0, 0.0, 0.0))
-        self._sums[step, family] = count + 1, total + place, squares + place**2
+        place = place_of(recorded, reduction)
+        self._places.setdefault((step, family), []).append(place)
+        if step:  # before the first one there is no slope
+            count, total, squares = self._after_slope
+            self._after_slope = count + 1, total + place, squares + place**2
         self._count += 1
         if self._count < AGAIN * self._used:
             return False
@@ -214,38 +220,56 @@ class Experience:
         """Return the places that take the place of the recorded quantiles."""
         key = step, family
         if key not in self._known:
-            count, total, squares = 0.0, 0.0, 0.0
-            for (other, kind), sums in self._sums.items():
-                weight = 1.0 if bool(other) == bool(step) else FIRST_STEP
+            weighed = []
+            for (other, kind), places in self._places.items():
+                weight = 1.0 if other == step else OTHER_SIZE
                 if family is not None and kind == family:
                     weight *= OWN_FAMILY
-                count, total, squares = (a + weight * b for a, b in zip((count, total, squares), sums, strict=True))
-            self._known[key] = moved(count, total, squares)
+                weighed += [(place, weight) for place in places]
+            self._known[key] = mixed(weighed, prior_of(*self._after_slope))
         return self._known[key]
 
 
-def moved(count: float, total: float, squares: float) -> tuple[float, ...]:
-    """Return the places of the recorded quantiles, moved and narrowed (or widened) by places that were seen.
+def prior_of(count: int, total: float, squares: float) -> float:
+    """Return how many steps of a run recorded curves count as much as.
 
-    Mean and variance are estimated from those seen and from the recorded ones, which count as `PRIOR` more.
+    That is in proportion to the variance of its places, as in empirical Bayes: the more alike its own steps are, the
+    less there is to learn from others. The variance is estimated from these steps and, in logarithms, from recorded
+    runs.
 
     Parameters
     ----------
     count, total, squares
-        How many were seen, weighted; their sum, and that of their squares.
+        The number of steps, the sum of their places, and that of their squares.
 
-    >>> moved(0, 0.0, 0.0) == PLACES
+    >>> prior_of(0, 0.0, 0.0) == PRIOR
     True
-    >>> sum(moved(30, 240.0, 1920.0)) > sum(PLACES)
+    >>> prior_of(30, 150.0, 753.0) < PRIOR / 5
     True
     """
     if not count:
+        return PRIOR
+    apart = max(squares - total**2 / count, 0.0)
+    ratio = (1 + apart / VARIANCE) / (count + 1)  # a recorded step counts too, so that equal places prove little
+    return PRIOR * min(ratio ** (count / (count + VARIANCE_PRIOR)), 1.0)
+
+
+def mixed(seen: Iterable[tuple[float, float]], prior: float = PRIOR) -> tuple[float, ...]:
+    """Return the quantiles of the places that were seen, each with its weight, and of the recorded ones.
+
+    >>> mixed([]) == PLACES
+    True
+    >>> sum(mixed([(8.0, 30.0)])) > sum(PLACES)
+    True
+    """
+    seen = [*seen]
+    if not seen:
         return PLACES
-    every = PRIOR + count
-    mean = (PRIOR * MIDDLE + total) / every
-    variance = max((PRIOR * (VARIANCE + MIDDLE**2) + squares) / every - mean**2, 0.0)
-    ratio = math.sqrt(variance / VARIANCE)
-    return tuple(round(mean + ratio * (place - MIDDLE), 2) for place in PLACES)
+    recorded = [(place, prior * weight) for place, weight in zip(PLACES, WEIGHTS, strict=True)]
+    places, weights = zip(*sorted([*recorded, *seen]), strict=True)
+    total = sum(weights)
+    levels = [(after - weight / 2) / total for after, weight in zip(accumulate(weights), weights, strict=True)]
+    return tuple(_between(levels, places, level) for level in LEVELS)
 
 
 def place_of(recorded: Sequence[float], reduction: float) -> float:
