@@ -32,9 +32,9 @@ BEST: Final = 0.95  # the quantile that is shown as the most that a learner may 
 # Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
 # for less, steps of the learner's own family for more.
 PRIOR, OTHER_SIZE, OWN_FAMILY = 15.0, 0.25, 4.0
-# They count for less in a run whose steps are more alike than recorded ones. On recorded curves the logarithm of a
-# run's variance varies from run to run about as much as an estimate of it from so many steps.
-VARIANCE_PRIOR: Final = 8.0
+# They count for less in a run whose steps are more alike than recorded ones. The variance in other runs counts as much
+# as so many steps: about twice as much as it varies from run to run, because late risers are rare and cost most.
+VARIANCE_PRIOR: Final = 16.0
 VARIANCE: Final = sum(weight * (place - MIDDLE) ** 2 for place, weight in zip(PLACES, WEIGHTS, strict=True))
 AGAIN: Final = 1.5  # the distributions are worked out anew when the number of steps has grown by this factor
 FAR: Final = 3.0  # places beyond the first and the last quantile at which a step of this run still counts
