@@ -14,6 +14,7 @@ from pydaub.algorithm.forecast import (
     LEVELS,
     NORMAL,
     PLACES,
+    PRIOR,
     WEIGHTS,
     Experience,
     Forecast,
@@ -24,6 +25,7 @@ from pydaub.algorithm.forecast import (
     mixed,
     noise_of,
     place_of,
+    prior_of,
     reductions,
     use,
 )
@@ -187,3 +189,28 @@ def test_a_benchmark_may_forecast_by_another_table() -> None:
     finally:
         use()
     assert reductions(0.1, 2.0) == before
+
+
+@given(st.lists(st.floats(-FAR, len(LEVELS) + FAR), max_size=60))
+def test_recorded_curves_count_for_less_the_more_alike_the_steps_of_a_run_are(places: list[float]) -> None:
+    def prior(found: list[float]) -> float:
+        return prior_of(len(found), sum(found), sum(place**2 for place in found))
+
+    middle = sum(places) / len(places) if places else 0.0
+    nearer = [(place + middle) / 2 for place in places]
+    assert 0 < prior(nearer) <= prior(places) * (1 + 1e-9) <= PRIOR * (1 + 1e-6)
+
+
+@given(st.floats(2.0, 6.0), st.integers(10, 60))
+def test_gains_that_follow_each_other_alike_make_the_forecast_certain_soon(place: float, count: int) -> None:
+    alike, apart = Experience(), Experience()
+    recorded = reductions(0.1, 2.0)
+    for number in range(count):
+        alike.add(1, None, recorded, at_places(recorded, [place])[0])
+        apart.add(1, None, recorded, at_places(recorded, [place + (number % 2) * 4 - 2])[0])
+
+    def width(known: Experience) -> float:
+        spread = known.spread(2, None)
+        return spread[LEVELS.index(0.86)] - spread[LEVELS.index(0.14)]
+
+    assert width(alike) < width(apart)

@@ -87,6 +87,31 @@ def test_the_first_size_is_the_papers_where_it_can_be() -> None:
         Sizes(45).schedule(100)
 
 
+def minus_loss(_fitted: Any, _X: Any, _y: Any) -> float:
+    return -1.5
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", minus_loss])
+def test_a_floor_is_the_best_loss(scoring: Any) -> None:
+    task = plan_of(scoring=scoring, floor=0.25).task
+    assert scores_of(task).top == -0.25
+    assert not scores_of(task).proportion
+    assert plan_of(scoring=scoring, floor=0).task.floor == 0
+    nonsense: list[Any] = [float("inf"), float("nan"), "low"]
+    for floor in nonsense:
+        with pytest.raises(InputError, match=r"`floor` must be a"):
+            scores_of(plan_of(scoring=scoring, floor=floor).task)
+
+
+def test_a_floor_goes_with_a_loss() -> None:
+    for scoring in ("accuracy", None):
+        with pytest.raises(InputError, match=r"`floor` must go with a score that is a negative loss .*'accuracy'"):
+            plan_of(scoring=scoring, floor=0.1)
+    with pytest.raises(InputError, match=r"`floor` must be a finite number of at least 0, got -1"):
+        plan_of(scoring="neg_log_loss", floor=-1)
+    assert scores_of(plan_of(scoring=minus_loss, floor=-1).task).top == 1
+
+
 def test_sizes_are_given_in_one_way() -> None:
     assert Sizes(sizes="20, 40").schedule(100)[0].sizes == (20, 40, 100)
     assert Sizes(sizes=[20, 40]).schedule(100)[0].sizes == (20, 40, 100)

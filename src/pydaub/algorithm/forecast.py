@@ -32,6 +32,10 @@ BEST: Final = 0.95  # the quantile that is shown as the most that a learner may 
 # Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
 # for less, steps of the learner's own family for more.
 PRIOR, OTHER_SIZE, OWN_FAMILY = 15.0, 0.25, 4.0
+# They count for less in a run whose steps are more alike than recorded ones. The variance in other runs counts as much
+# as so many steps: about twice as much as it varies from run to run, because late risers are rare and cost most.
+VARIANCE_PRIOR: Final = 16.0
+VARIANCE: Final = sum(weight * (place - MIDDLE) ** 2 for place, weight in zip(PLACES, WEIGHTS, strict=True))
 AGAIN: Final = 1.5  # the distributions are worked out anew when the number of steps has grown by this factor
 FAR: Final = 3.0  # places beyond the first and the last quantile at which a step of this run still counts
 # Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
@@ -176,13 +180,14 @@ class Experience:
     """Where the steps of this run fell among the recorded ones.
 
     A step's *place* is the (interpolated) number of the quantile that it reached. Places are comparable between
-    learners with different slopes. A step is from one place of the schedule to the next, and learners of one family
-    gain alike.
+    learners with different slopes: they tell how the gains of this run follow each other. A step is from one place of
+    the schedule to the next, and learners of one family gain alike.
     """
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, str | None], list[float]] = {}
         self._count, self._used = 0, 0
+        self._after_slope = (0, 0.0, 0.0)  # of steps after a slope: their number, the sum of places, that of squares
         self._known: dict[tuple[int, str | None], tuple[float, ...]] = {}
 
     def add(self, step: int, family: str | None, recorded: Sequence[float], reduction: float) -> bool:
@@ -199,7 +204,11 @@ class Experience:
         reduction
             What the step brought.
         """
-        self._places.setdefault((step, family), []).append(place_of(recorded, reduction))
+        place = place_of(recorded, reduction)
+        self._places.setdefault((step, family), []).append(place)
+        if step:  # before the first one there is no slope
+            count, total, squares = self._after_slope
+            self._after_slope = count + 1, total + place, squares + place**2
         self._count += 1
         if self._count < AGAIN * self._used:
             return False
@@ -217,12 +226,36 @@ class Experience:
                 if family is not None and kind == family:
                     weight *= OWN_FAMILY
                 weighed += [(place, weight) for place in places]
-            self._known[key] = mixed(weighed)
+            self._known[key] = mixed(weighed, prior_of(*self._after_slope))
         return self._known[key]
 
 
-def mixed(seen: Iterable[tuple[float, float]]) -> tuple[float, ...]:
-    """Return the quantiles of the recorded places and of those that were seen, each with its weight.
+def prior_of(count: int, total: float, squares: float) -> float:
+    """Return how many steps of a run recorded curves count as much as.
+
+    That is in proportion to the variance of its places, as in empirical Bayes: the more alike its own steps are, the
+    less there is to learn from others. The variance is estimated from these steps and, in logarithms, from recorded
+    runs.
+
+    Parameters
+    ----------
+    count, total, squares
+        The number of steps, the sum of their places, and that of their squares.
+
+    >>> prior_of(0, 0.0, 0.0) == PRIOR
+    True
+    >>> prior_of(30, 150.0, 753.0) < PRIOR / 5
+    True
+    """
+    if not count:
+        return PRIOR
+    apart = max(squares - total**2 / count, 0.0)
+    ratio = (1 + apart / VARIANCE) / (count + 1)  # a recorded step counts too, so that equal places prove little
+    return PRIOR * min(ratio ** (count / (count + VARIANCE_PRIOR)), 1.0)
+
+
+def mixed(seen: Iterable[tuple[float, float]], prior: float = PRIOR) -> tuple[float, ...]:
+    """Return the quantiles of the places that were seen, each with its weight, and of the recorded ones.
 
     >>> mixed([]) == PLACES
     True
@@ -232,8 +265,8 @@ def mixed(seen: Iterable[tuple[float, float]]) -> tuple[float, ...]:
     seen = [*seen]
     if not seen:
         return PLACES
-    prior = [(place, PRIOR * weight) for place, weight in zip(PLACES, WEIGHTS, strict=True)]
-    places, weights = zip(*sorted([*prior, *seen]), strict=True)
+    recorded = [(place, prior * weight) for place, weight in zip(PLACES, WEIGHTS, strict=True)]
+    places, weights = zip(*sorted([*recorded, *seen]), strict=True)
     total = sum(weights)
     levels = [(after - weight / 2) / total for after, weight in zip(accumulate(weights), weights, strict=True)]
     return tuple(_between(levels, places, level) for level in LEVELS)

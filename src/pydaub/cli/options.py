@@ -123,6 +123,9 @@ class Asked:
     ratio: Ratio = None
     sizes: Sizes = None
     scoring: Annotated[str | None, typer.Option(help="A scorer of scikit-learn.  [default: accuracy, or r2]")] = None
+    floor: Annotated[
+        float | None, figure(float, words="Best loss that can be reached, of a score that is a negative loss.")
+    ] = None
     cv: Annotated[int | None, figure(int, words="Score by cross-validation with this many folds.")] = None
     validation: Annotated[str | None, typer.Option(help="A file with validation rows.")] = None
     fraction: Fraction = VALIDATION_FRACTION

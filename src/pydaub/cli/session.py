@@ -209,6 +209,7 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
         data,
         learners,
         scoring=request.scoring or default_scoring(data),
+        floor=request.floor,
         cv=request.cv,
         metrics=request.metrics,
         score_rows=request.score_rows,

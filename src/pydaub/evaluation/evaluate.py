@@ -58,7 +58,8 @@ HISTOGRAMS: Final = "HistGradientBoosting"  # as many threads as OpenMP allows
 class Task:
     """Everything that an evaluation needs.
 
-    `scoring` is a scikit-learn scorer, its name, or None for the learner's own `score`. With `cv` (a number of folds or
+    `scoring` is a scikit-learn scorer, its name, or None for the learner's own `score`. If it is a negative loss,
+    `floor` is the best loss that can be reached, as far as that is known. With `cv` (a number of folds or
     a splitter) the score is that of cross-validation on the sample, otherwise that on the validation rows. With
     `score_rows` "few", learners that do not have all rows are scored on some of the validation rows only, the same for
     all, and on at most as many of their sample; "all" means all; None leaves it to the strategy. `train_scores` says
@@ -72,6 +73,7 @@ class Task:
     data: Prepared
     learners: Mapping[str, Learner]
     scoring: str | Callable[..., float] | None = None
+    floor: float | None = None
     cv: Any = None
     metrics: str = METRICS[0]
     score_rows: str | None = None

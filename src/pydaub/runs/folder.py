@@ -69,6 +69,7 @@ class Request:
     ratio: str | None = None
     sizes: str | None = None
     scoring: str | None = None
+    floor: float | None = None
     cv: int | None = None
     validation: str | None = None
     fraction: float = VALIDATION_FRACTION

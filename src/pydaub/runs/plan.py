@@ -29,7 +29,7 @@ from pydaub.evaluation.evaluate import check_folds, check_scoring_fits, paramete
 from pydaub.learners.costs import growths_of, promises_of, with_costs
 from pydaub.learners.spaces import Space
 from pydaub.learners.weka.jar import jar
-from pydaub.records import METRICS, SCORE_ROWS, Scores
+from pydaub.records import METRICS, SCORE_ROWS, Scores, number
 from pydaub.runs.drawing import first_points
 
 if TYPE_CHECKING:
@@ -249,6 +249,8 @@ def _scored_for(task: Task, strategy: Strategy) -> Task:
 def scores_of(task: Task) -> Scores:
     """Return what the scores of a task are. Scikit-learn's scorers of errors are negative, and named so."""
     known, name = _known_scorer(task)
+    if task.floor is not None:
+        return _on_rows(task, Scores(name, top=-_checked_floor(task, known), proportion=False))
     top = 0.0 if known and known.startswith("neg_") else 1.0
     proportion = bool(known and PROPORTIONS.match(known))
     if known is None and task.scoring is None:  # a `score` of its own, which is usually an accuracy or an r2
@@ -257,6 +259,21 @@ def scores_of(task: Task) -> Scores:
         return _on_rows(task, Scores(name, top=None, proportion=False))
     counting = _counting(task) if known and BY_CLASS.match(known) else 1.0
     return _on_rows(task, Scores(name, top=top, proportion=proportion, counting=counting))
+
+
+def _checked_floor(task: Task, known: str | None) -> float:
+    """Return the best loss that can be reached, which only a score that is a negative loss has."""
+    loss = known.startswith("neg_") if known else task.scoring is not None
+    if not loss:
+        raise InputError(
+            "`floor` must go with a score that is a negative loss (neg_..., or a callable), got the score"
+            f" {known or UNNAMED!r}."
+        )
+    floor = number(task.floor, "floor")
+    if not math.isfinite(floor) or (known and floor < 0):
+        wanted = "a finite number" if known is None else "a finite number of at least 0"
+        raise InputError(f"`floor` must be {wanted}, got {task.floor!r}.")
+    return floor
 
 
 def _counting(task: Task) -> float:

@@ -148,6 +148,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         A list of sizes instead, or "paper" for those of the paper.
     scoring
         A scorer's name, a callable, or None: the learner's own `score`, or accuracy or r2 for a portfolio.
+    floor
+        The best loss that can be reached, if `scoring` is a negative loss (`neg_...`, or a callable): "frugal" then
+        forecasts how fast the rest of the loss falls. None stands for 0, or for an estimate if `scoring` is a callable.
     cv
         Number of folds or a splitter, to score by cross-validation instead of validation rows.
     validation_fraction
@@ -282,6 +285,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     ratio: float | str | None = None
     sizes: Any = None
     scoring: Any = None
+    floor: float | None = None
     cv: Any = None
     validation_fraction: float = VALIDATION_FRACTION
     validation_rows: int = VALIDATION_ROWS
@@ -489,6 +493,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             data,
             learners,
             scoring=self._scoring(data),
+            floor=self.floor,
             cv=self.cv,
             metrics=self.metrics,
             score_rows="all" if self.return_train_score and self.score_rows is None else self.score_rows,

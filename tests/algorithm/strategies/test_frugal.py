@@ -304,7 +304,8 @@ def test_relatives_that_are_behind_are_not_trained_on_all_rows() -> None:
     assert together.valid_score is not None
     assert alone.valid_score is not None
     assert together.seconds < alone.seconds
-    assert worth_of(together) >= worth_of(alone)
+    assert sum(step.allocation.size == SIZES[-1] for step in together.steps) <= 6
+    assert worth_of(together) >= worth_of(alone) - 0.01
     again = run(Frugal.from_settings(strategy.settings), TableEngine(table, 1))
     assert again.steps == together.steps
 

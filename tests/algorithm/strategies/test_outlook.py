@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pydaub import Measurement, Schedule, Scores
+from pydaub import Allocation, Frugal, Measurement, Schedule, Scores
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.strategies.costs import MEASURED, Costs
 from pydaub.algorithm.strategies.groups import Groups
@@ -62,3 +64,29 @@ def test_steps_that_bring_much_make_others_promise_more_whose_curve_is_known() -
     assert less is not None
     assert more.likely > less.likely
     assert one == other, "of which only one point is known, nobody else tells anything"
+
+
+@given(
+    st.lists(st.lists(st.integers(-1000, 1000), min_size=4, max_size=4), min_size=2, max_size=8),
+    st.sampled_from([2.0**-10, 1.0, 2.0**20]),
+    st.sampled_from([-(2.0**10), 0.0, 2.0**10]),
+)
+@settings(deadline=None, max_examples=30)
+def test_the_unit_and_the_zero_of_an_unbounded_score_do_not_matter(
+    points: list[list[int]], unit: float, zero: float
+) -> None:
+    """All values are exact in binary, so nothing is rounded: regression errors, negative r2, scores without a limit."""
+    assert asked_for(points, 1.0, 0.0) == asked_for(points, unit, unit * zero)
+
+
+def asked_for(points: list[list[int]], unit: float, zero: float) -> list[Allocation]:
+    """Return what is asked for when these scores are given in another unit."""
+    names = [f"x{number}" for number in range(len(points))]
+    costs = {name: (1e-4 * (number + 1), 1.0) for number, name in enumerate(names)}
+    strategy = Frugal(names, Schedule(SIZES), scores=Scores("s", top=None, proportion=False), costs=costs)
+    found = []
+    while asked := strategy.ask():
+        place = strategy.schedule.sizes.index(asked.size)
+        strategy.tell(asked, Measurement(None, unit * points[int(asked.learner[1:])][place] + zero, 1.0))
+        found.append(Allocation(asked.learner, asked.size))
+    return found
