@@ -1,11 +1,10 @@
-"""Constants of `remaining` and `contest`, written by `python -m benchmarks.remaining`. Do not edit them by hand."""
+"""Constants of `remaining`, written by `python -m benchmarks.remaining`. Do not edit them by hand."""
 
 from __future__ import annotations
 
 from typing import Final
 
 OTHERS: Final = "halving"  # whose factors other strategies use
-OVERTAKES_MEANWHILE: Final = (1.08, 0.566)
 PROGRESS: Final = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
 RATIOS: Final = {
     "daub": {
