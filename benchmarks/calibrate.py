@@ -222,7 +222,7 @@ def reliability(said: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
 
 def weighted(found: pd.DataFrame, by: list[str], figures: list[str]) -> pd.DataFrame:
     """Return means in which each run counts the same."""
-    means = found.groupby([*by, "source", "data"])[figures].mean()
+    means = found.groupby(list(dict.fromkeys([*by, "source", "data"])))[figures].mean()
     return means.groupby(by).mean().round(2)
 
 
