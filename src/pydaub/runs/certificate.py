@@ -270,7 +270,7 @@ def certificate(  # noqa: PLR0913  # what a run is
     *,
     sure: bool = True,
     ahead: Forecasts | None = None,
-    dropped: Collection[str] = (),
+    dropped: frozenset[str] = frozenset(),
 ) -> Certificate | None:
     """Return what may be claimed of a result; None where nothing was selected.
 
@@ -286,7 +286,9 @@ def certificate(  # noqa: PLR0913  # what a run is
     tolerance = noise(scores, [score_of(step) for curve in curves.values() for step in curve])
     others = [name for name in learners if name != selected and name not in result.failures]
     certain = result.stopped is None and result.selected_size == full
+    compared = {selected, *others}
     at_full = {name: curve[-1] for name, curve in curves.items() if curve[-1].allocation.size == full}
+    at_full = {name: step for name, step in at_full.items() if name in compared}
     chances = ahead.chances(selected, others) if certain else {}
     rival = next(iter(chances), None)
     tops = {name: _top(curves.get(name, ()), full) for name in others} if sure and certain else {}
@@ -315,7 +317,7 @@ def certificate(  # noqa: PLR0913  # what a run is
         ties={
             name: result.valid_score - score_of(at_full[name])
             for name in sorted(alike, key=lambda name: -score_of(at_full[name]))
-            if name in others and not told_apart(own, alike[name])
+            if name != selected and not told_apart(own, alike[name])
         },
         looks=len(at_full),
         corrected=result.valid_score - optimism(list(alike.values())) if own else None,
@@ -329,7 +331,7 @@ def certificate(  # noqa: PLR0913  # what a run is
             *(_unknown_noise(scores, own) if certain and others else ()),
             *_doubts(result, ahead.steps, tolerance, dropped),
             *_unclaimed(result.failures, "failed"),
-            *_unclaimed(dropped, "were dropped by hand", "was dropped by hand"),
+            *_unclaimed(dropped - result.failures.keys(), "were dropped by hand", "was dropped by hand"),
         ),
         finished=result.stopped is None,
         scored_rows=scores.right_rows(full) if own else None,
