@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.calibrate import measured, replayed
 from pydaub import Measurement, Scores
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.field import HALVINGS, Contender, Field, margin, none_better
@@ -117,3 +118,15 @@ def test_noise_of_other_scores_is_what_pairs_tell() -> None:
     assert (sure.noise, unsure.noise) == (0.0, 0.3)
     assert unsure.quantile(0.95) > sure.quantile(0.95)
     assert math.isclose(unsure.likely, sure.likely)
+
+
+@pytest.mark.slow("random")
+def test_on_our_own_curves_claims_are_as_true_as_they_say() -> None:
+    """benchmarks/README.md has the figures on all curves, with data sets left out."""
+    found = [replayed(one) for one in [*measured()][::6]]
+    margins = [each for one in found for each in one.margins if each["end"]]
+    assert sum(each["covered"] for each in margins) / len(margins) >= CONFIDENCE - 0.05
+    assert sum(each["margin"] for each in margins) / len(margins) < 0.2, "and it is not so by claiming nothing"
+    claims = [each for one in found for each in one.claims if each["strategy"].startswith("frugal")]
+    off = sum(each["said"] - each["held"] for each in claims) / len(claims)
+    assert abs(off) < 0.1
