@@ -38,7 +38,8 @@ SHARED: Final = 0.5  # correlation of the places of two learners
 ALIKE, OWN = math.sqrt(SHARED), math.sqrt(1 - SHARED)  # weights of the factor and of the rest
 PEERS: Final = 30  # most learners that tell of the factor, those with most rows
 SUREST: Final = 1 - 1e-12
-HALVINGS: Final = 30  # of the interval in which the margin is searched
+HALVINGS: Final = 24  # of the interval in which the margin is searched
+NEGLIGIBLE: Final = 1e-9  # chance of one rival
 
 
 class Field:
@@ -228,7 +229,10 @@ def margin(rivals: Sequence[Contender], score: float, most: float, confidence: f
     low, high = 0.0, most
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if none_better(rivals, score + middle) >= confidence else (middle, high)
+        if none_better(rivals, score + middle) >= confidence:
+            high = middle
+        else:  # the margin is larger, so that few of many rivals still matter
+            low, rivals = middle, [rival for rival in rivals if rival.beats(score + middle) > NEGLIGIBLE]
     return high
 
 
