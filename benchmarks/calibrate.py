@@ -1,17 +1,20 @@
-"""Fit the chances that certificates state, on recorded curves, and print how often they were true.
+"""Count how often what a certificate claims is true, at every moment of many runs.
 
-    python -m benchmarks.calibrate [--lcdb11 FILE] [--write]
-    python -m benchmarks.calibrate --even
+    python -m benchmarks.calibrate --lcdb11 FILE [--shared VALUE]
 
-The curves are those of LCDB 1.0 and 1.1 with odd ids (see benchmarks/lcdb) and those in experiments/measured. On each
-task several strategies are replayed. Every learner that a replay did not train on all rows is a rival of the selected
-one, and the table says how much it would have caught up. The constants of `pydaub.algorithm.prospects` are fitted to
-that by the pinball loss of several quantiles. The coverage is printed twice: cross-validated, where each half of the
-data sets is checked with constants fitted to the other half, and with the constants that the package has. `--write`
-replaces these by constants fitted to all data sets. `--even` fits nothing and checks the constants of the package on
-the even ids of LCDB 1.0, which nothing was tuned on.
+The runs are replays of several strategies on the curves of LCDB 1.0 and 1.1 with odd ids (see benchmarks/lcdb) and on
+those in experiments/measured. Each data set is replayed and judged with a table of forecasts that was made without it.
+At ten moments of each run, from the first outcome to the last, it is asked
 
-Run it in the root of the repository; it takes some minutes.
+- of a leader with all rows: how likely is it that no other learner is better on all rows by more than 0, 0.001, ...?
+- how large is the margin of 95 %?
+- of any leader, how likely are its five likeliest rivals to be better on all rows?
+- what would the best learners of each size reach with two, four and ten times the rows?
+
+The tables have what was said and how often it held. Every run of a data set counts the same. `--shared` tries another
+correlation of learners than `pydaub.algorithm.field.SHARED`.
+
+Run it in the root of the repository; it takes ten minutes.
 """
 
 from __future__ import annotations
@@ -20,47 +23,40 @@ import argparse
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from multiprocessing import Pool
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
 
 from benchmarks.lcdb.curves import tasks, tasks_11
-from pydaub import Allocation, Daub, Frugal, Halving, Measurement, Schedule, Scores, Table, TableEngine, run
-from pydaub.algorithm import calibrated
-from pydaub.algorithm.prospects import (
-    AFTER_MORE,
-    AFTER_ONE,
-    CONFIDENCE,
-    GROWTH,
-    INTERVAL,
-    MoreRows,
-    Overtaking,
-    Rival,
-    Trace,
-    margin,
-)
+from benchmarks.lcdb.steps import Recorded as Quantiles
+from benchmarks.lcdb.steps import left_out, steps_of
+from pydaub import Allocation, Daub, Frugal, Halving, Measurement, Schedule, Scores, Step, Table, TableEngine, run
+from pydaub.algorithm import field
+from pydaub.algorithm.forecast import use
+from pydaub.runs.certificate import CONFIDENCE, INTERVAL
+from pydaub.runs.forecasts import Forecasts
+from pydaub.runs.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from pydaub.algorithm.strategies import Strategy
 
-Array: TypeAlias = np.ndarray[Any, Any]
 MEASURED: Final = Path(__file__).parents[1] / "experiments/measured"
-CHANCES: Final = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # at which the tail is fitted
+MOMENTS: Final = 10  # of each run
+LEADS: Final = (0.0, 0.001, 0.003, 0.01, 0.03)
+RIVALS: Final = 5  # of a leader that are looked at, the likeliest first
 AHEAD: Final = (1.0, 2.0, 3.3)  # doublings over which more rows are forecast
 NEAR: Final = 0.3  # doublings by which a recorded size may differ from these
 LEAST_SIZE: Final = 1000  # from which more rows are forecast
 LEADERS: Final = 3  # learners at each size for which more rows are forecast
-SMALL: Final = 1e-4  # weight of the penalty on exponents
-ROUNDS: Final = 3  # fits, each with the scales of the one before as weights
-SPLITS_11: Final = 25  # LCDB 1.1 has means over so many splits
+BANDS: Final = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+FIRST_SIZE, RATIO = 400, 1.5  # of daub and halving
 
 
 @dataclass(frozen=True)
@@ -73,10 +69,7 @@ class Recorded:
     sizes: tuple[int, ...]
     table: Table
     rows: int
-
-    def trace(self, learner: str, sizes: tuple[int, ...], splits: int = 1) -> Trace:
-        """Return the errors of a learner at these sizes."""
-        return Trace.of({size: self.score(learner, size) for size in sizes}, 1.0, splits * self.rows)
+    quantiles: Quantiles | None = None  # those made without this data set; None for the ones that are shipped
 
     def score(self, learner: str, size: int) -> float:
         """Return the score of a learner at a size."""
@@ -84,12 +77,29 @@ class Recorded:
         assert isinstance(outcome, Measurement)  # noqa: S101  # others were left out
         return outcome.valid_score
 
+    @property
+    def scores(self) -> Scores:
+        """What the scores are."""
+        return Scores("accuracy", self.rows)
 
-def lcdb(cache: Path, lcdb11: Path | None, ids: str = "odd") -> Iterator[Recorded]:
-    """Yield the tables of LCDB."""
-    for task in chain(tasks(cache, ids), tasks_11(lcdb11, ids) if lcdb11 else ()):
-        source = f"LCDB {task.source}"
-        yield Recorded(source, str(task.data), task.learners, task.sizes, task.table, task.valid_rows)
+
+class Found(NamedTuple):
+    """What was said in the runs of a table, and what was true."""
+
+    claims: list[dict[str, Any]]
+    margins: list[dict[str, Any]]
+    chances: list[dict[str, Any]]
+    more_rows: list[dict[str, Any]]
+
+
+def lcdb(cache: Path, lcdb11: Path | None, seeds: int) -> Iterator[Recorded]:
+    """Yield the tables of LCDB with odd ids."""
+    given = list(chain(tasks(cache, seeds=seeds), tasks_11(lcdb11) if lcdb11 else ()))
+    with Pool(os.cpu_count()) as pool:
+        tables = left_out(steps_of(given), pool)
+    for task in given:
+        source, without = f"LCDB {task.source}", tables[task.data]
+        yield Recorded(source, str(task.data), task.learners, task.sizes, task.table, task.valid_rows, without)
 
 
 def measured() -> Iterator[Recorded]:
@@ -104,205 +114,156 @@ def measured() -> Iterator[Recorded]:
         yield Recorded("measured", about["data"], complete, table.sizes, table, about["valid_rows"])
 
 
+def thinned(sizes: tuple[int, ...]) -> Schedule:
+    """Return sizes that grow by about `RATIO`, as in a run."""
+    kept = [sizes[-1]]
+    for size in reversed(sizes):
+        if size >= FIRST_SIZE and size * RATIO <= kept[-1] * 1.05:
+            kept.append(size)
+    return Schedule(tuple(reversed(kept)))
+
+
 STRATEGIES: Final[dict[str, Callable[[Recorded], Strategy]]] = {
     **{
         f"frugal {delta}": lambda one, delta=delta: Frugal(  # type: ignore[misc]
-            one.learners, Schedule(one.sizes), delta, scores=Scores(rows=one.rows)
+            one.learners, Schedule(one.sizes), delta, scores=one.scores
         )
         for delta in (0.001, 0.01, 0.05)
     },
-    "halving": lambda one: Halving(one.learners, Schedule(one.sizes)),
-    "daub": lambda one: Daub(one.learners, Schedule(one.sizes)),
+    "halving": lambda one: Halving(one.learners, thinned(one.sizes)),
+    "daub": lambda one: Daub(one.learners, thinned(one.sizes)),
 }
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """A strategy on a table: what was lost, the error that is left, and each rival with what it would catch up."""
-
-    source: str
-    data: str
-    strategy: str
-    loss: float
-    error: float
-    rivals: tuple[tuple[Rival, float], ...]
-
-
-def replayed(one: Recorded) -> list[Replayed]:
-    """Return the replays of all strategies on a table."""
-    found, full = [], one.sizes[-1]
-    best = max(one.score(name, full) for name in one.learners)
-    for name, make in STRATEGIES.items():
-        strategy = make(one)
-        selected = run(strategy, TableEngine(one.table)).selected
-        assert selected is not None  # noqa: S101  # nothing fails
-        winner = one.trace(selected, strategy.curve(selected).sizes)
-        rivals = []
-        for other in one.learners:
-            if (sizes := strategy.curve(other).sizes)[-1] < full:
-                rival = Rival.of(one.trace(other, sizes), winner, full)
-                left = math.log(one.trace(other, (full,)).errors[-1] / winner.errors[-1])
-                rivals.append((rival, rival.behind - left))
-        loss = best - one.score(selected, full)
-        found.append(Replayed(one.source, one.data, name, loss, winner.errors[-1], tuple(rivals)))
+def replayed(one: Recorded) -> Found:
+    """Return what is said and what is true in the runs of all strategies on a table."""
+    found = Found([], [], [], [])
+    if one.quantiles:
+        use(*one.quantiles)
+    try:
+        for name, make in STRATEGIES.items():
+            result = run(make(one), TableEngine(one.table))
+            about = {"source": one.source, "data": one.data, "strategy": name}
+            count = len(result.steps)
+            for stop in sorted({-(-count * (moment + 1) // MOMENTS) for moment in range(MOMENTS)}):
+                _look(one, replace(result, steps=result.steps[:stop]), {**about, "end": stop == count}, found)
+        found.more_rows.extend(more_rows(one))
+    finally:
+        use()
     return found
 
 
-def forecasts(one: Recorded) -> list[dict[str, Any]]:
-    """Return what more rows brought to the best learners of each size, and what was known before."""
-    found = []
-    splits = SPLITS_11 if one.source.endswith("1.1") else 1
+def _look(one: Recorded, result: Result, about: dict[str, Any], found: Found) -> None:
+    """Add what is said at a moment."""
+    known, full = Forecasts(result, one.scores, {}), one.sizes[-1]
+    reached = known.at_full or {name: max(map(_score, steps)) for name, steps in known.steps.items()}
+    leader = max(reached, key=lambda name: reached[name])
+    others = [name for name in one.learners if name != leader]
+    own, truth = one.score(leader, full), {name: one.score(name, full) for name in others}
+    chances = known.chances(leader, others)
+    about = {**about, "all rows": leader in known.at_full}
+    found.chances.extend(
+        {**about, "said": chance, "held": truth[name] > own} for name, chance in [*chances.items()][:RIVALS]
+    )
+    if leader not in known.at_full or not chances or any(name not in known.steps for name in others):
+        return
+    best = max(truth.values()) - own
+    for lead in LEADS:
+        said = known.none_better(leader, others, lead)
+        found.claims.append({**about, "lead": lead, "said": said, "held": best <= lead})
+    margin = known.margin(leader, others, CONFIDENCE)
+    found.margins.append({**about, "covered": best <= margin, "margin": margin, "margin is 0": margin == 0})
+
+
+def _score(step: Step) -> float:
+    assert isinstance(step.outcome, Measurement)  # noqa: S101  # nothing fails
+    return step.outcome.valid_score
+
+
+def more_rows(one: Recorded) -> Iterator[dict[str, Any]]:
+    """Yield what more rows brought to the best learners of each size, and whether it was within the forecast."""
     for place, size in enumerate(one.sizes):
-        known = one.sizes[: place + 1]
-        if size < LEAST_SIZE or 2 * known[0] > size:
+        if size < LEAST_SIZE or 4 * one.sizes[0] > size:
             continue
+        sizes = one.sizes[: place + 1]
+        steps = [
+            Step(Allocation(name, each), one.table[Allocation(name, each)], None)
+            for name in one.learners
+            for each in sizes
+        ]
+        known = Forecasts(Result(None, size, tuple(steps), {}, 0.0), one.scores, {})
         for name in sorted(one.learners, key=lambda name: -one.score(name, size))[:LEADERS]:
-            trace = one.trace(name, known, splits)
             for doublings in AHEAD:
                 later = min(one.sizes, key=lambda each: abs(math.log2(each / size) - doublings))
-                if abs(math.log2(later / size) - doublings) <= NEAR:
-                    brought = math.log(trace.errors[-1] / one.trace(name, (later,)).errors[-1])
-                    about = {"source": one.source, "data": one.data, "step": trace.step, "noise": trace.noise}
-                    found.append({**about, "doublings": math.log2(later / size), "brought": brought})
-    return found
+                if abs(math.log2(later / size) - doublings) > NEAR:
+                    continue
+                forecast, score = known.with_rows(name, later), one.score(name, later)
+                low, high = map(forecast.quantile, INTERVAL)
+                yield {
+                    "source": one.source,
+                    "data": one.data,
+                    "doublings": round(doublings),
+                    "inside %": 100.0 * (low <= score <= high),
+                    "above %": 100.0 * (score > high),
+                    "below middle %": 100.0 * (score < forecast.likely),
+                }
 
 
-def fit_overtaking(replays: Sequence[Replayed], *, one_point: bool) -> Overtaking:
-    """Return the constants that fit rivals with one point, or with more."""
-    rows = [
-        (rival.behind, rival.noise, rival.doublings, rival.step or 0.0, caught, len(each.rivals) ** -0.5)
-        for each in replays
-        for rival, caught in each.rivals
-        if (rival.step is None) == one_point
-    ]
-    behind, noise, doublings, step, caught, weights = np.array(rows).T
-    weights = weights / weights.sum()
-
-    def constants(values: Array) -> Overtaking:
-        factor, behind, noise, doublings, *step, tail = values.tolist()
-        return Overtaking(math.exp(factor), behind, noise, doublings, step[0] if step else 0.0, math.exp(tail))
-
-    def loss(values: Array, scales: Array) -> float:
-        found = constants(values)
-        scale, total = found.scale(behind, noise, doublings, step), SMALL * float(np.sum(values[1:-1] ** 2))
-        for chance in CHANCES:
-            over = (caught - scale * math.log(found.tail / chance)) / scales
-            total += float(weights @ np.where(over > 0, (1 - chance) * over, -chance * over)) / math.sqrt(chance)
-        return total
-
-    values, scales = np.array([-1.0, 0.5, 0.4, 0.5, *([] if one_point else [0.3]), -1.3]), np.full(len(rows), 0.3)
-    for _ in range(ROUNDS):
-        values = minimize(loss, values, args=(scales,), method="Powell", options={"ftol": 1e-5}).x
-        scales = np.asarray(constants(values).scale(behind, noise, doublings, step))
-    return constants(values)
+def reliability(said: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
+    """Return what was said and how often it held, in percent, by bands of what was said."""
+    band = pd.cut(said["said"], BANDS, include_lowest=True).rename("band")
+    weights = 1 / said.groupby(["source", "data", "strategy"])["said"].transform("size")
+    kept = said.assign(weight=weights, said=100 * said["said"] * weights, held=100 * said["held"] * weights)
+    told = kept.groupby([band] if by is None else [by, band], observed=True)
+    sums = told[["said", "held", "weight"]].sum()
+    found = sums[["said", "held"]].div(sums["weight"], axis=0)
+    return found.assign(share=100 * sums["weight"] / sums["weight"].sum(), claims=told.size()).round(1)
 
 
-def fit_more_rows(found: pd.DataFrame) -> MoreRows:
-    """Return the constants that fit what more rows brought; each data set of each source counts the same."""
-    step, noise, doublings, brought = (found[name].to_numpy() for name in ("step", "noise", "doublings", "brought"))
-    weights = 1 / found.groupby(["source", "data"])["step"].transform("size").to_numpy()
-    weights, aside = weights / weights.sum(), (1 - INTERVAL) / 2
-
-    def loss(values: Array, scales: Array) -> float:
-        total = 0.0
-        for level, forecast in zip(
-            (aside, 0.5, 1 - aside), MoreRows(*values).reduction(step, noise, doublings), strict=True
-        ):
-            over = (brought - forecast) / scales
-            total += float(weights @ np.where(over > 0, level * over, (level - 1) * over)) / math.sqrt(level - level**2)
-        return total
-
-    values, scales = np.array(GROWTH), np.full(len(brought), 0.1)
-    for _ in range(ROUNDS):
-        values = minimize(loss, values, args=(scales,), method="Powell").x
-        low, _, high = MoreRows(*values).reduction(step, noise, doublings)
-        scales = np.asarray(high) - low
-    return MoreRows(*values)
+def weighted(found: pd.DataFrame, by: list[str], figures: list[str]) -> pd.DataFrame:
+    """Return means in which each run counts the same."""
+    means = found.groupby(list(dict.fromkeys([*by, "source", "data"])))[figures].mean()
+    return means.groupby(by).mean().round(2)
 
 
-def checked(replays: Sequence[Replayed], one: Overtaking, more: Overtaking) -> pd.DataFrame:
-    """Return for each replay whether the margin covered its loss, and the margin."""
-    rows = []
-    for each in replays:
-        claimed = margin([rival for rival, _ in each.rivals], each.error, one=one, more=more)
-        rows.append((each.source, each.strategy, each.loss <= claimed, claimed, claimed == 0))
-    return pd.DataFrame(rows, columns=["source", "strategy", "covered %", "mean margin %", "margin 0 %"])
-
-
-def covered(found: pd.DataFrame, constants: MoreRows) -> pd.DataFrame:
-    """Return for each forecast whether the interval contained what was brought."""
-    low, middle, high = constants.reduction(found["step"], found["noise"], found["doublings"])
-    brought = found["brought"]
-    inside = {
-        "inside %": (low <= brought) & (brought <= high),
-        "above %": brought > high,
-        "below middle %": brought < middle,
-    }
-    return found.assign(**inside, ahead=found["doublings"].round())
-
-
-def show(title: str, checks: pd.DataFrame, intervals: pd.DataFrame) -> None:
-    """Print the coverage in percent."""
-    figures = list(checks.columns[2:])
-    print(f"\n{title}: margins, to cover {100 * CONFIDENCE:.0f} %")
-    print((100 * checks.groupby(["strategy", "source"])[figures].mean()).round(2).to_string())
-    print((100 * checks.groupby("strategy")[figures].mean()).round(2).to_string())
-    print(f"\n{title}: intervals for more rows, to contain {100 * INTERVAL:.0f} %")
-    print(
-        (100 * intervals.groupby(["source", "ahead"])[["inside %", "above %", "below middle %"]].mean())
-        .round(1)
-        .to_string()
-    )
-
-
-def fitted(replays: Sequence[Replayed], found: pd.DataFrame) -> tuple[Overtaking, Overtaking, MoreRows]:
-    """Return all constants, rounded."""
-    fits = fit_overtaking(replays, one_point=True), fit_overtaking(replays, one_point=False), fit_more_rows(found)
-    return tuple(type(each)(*(float(f"{value:.3g}") for value in each)) for each in fits)  # type: ignore[return-value]
+def shared(value: float) -> None:
+    """Try another correlation of learners."""
+    field.SHARED, field.ALIKE, field.OWN = value, math.sqrt(value), math.sqrt(1 - value)  # type: ignore[misc]
 
 
 def main() -> None:
-    """Fit, check and print; with `--write`, also write the constants."""
+    """Replay, count and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "--cache", type=Path, default=Path("build/lcdb"), help="folder of LCDB 1.0 (see benchmarks/lcdb)"
     )
-    parser.add_argument(
-        "--lcdb11", type=Path, help="Parquet file with curves of LCDB 1.1 (see benchmarks/lcdb/curves.py)"
-    )
-    parser.add_argument("--write", action="store_true", help="write the constants into the package")
-    parser.add_argument("--even", action="store_true", help="only check, on even ids of LCDB 1.0")
+    parser.add_argument("--lcdb11", type=Path, help="Parquet file with curves of LCDB 1.1")
+    parser.add_argument("--seeds", type=int, default=1, help="pairs of seeds of each data set of LCDB 1.0")
+    parser.add_argument("--shared", type=float, default=field.SHARED, help="correlation of learners")
     arguments = parser.parse_args()
-    tables = (
-        [*lcdb(arguments.cache, None, "even")]
-        if arguments.even
-        else [*lcdb(arguments.cache, arguments.lcdb11), *measured()]
-    )
-    with Pool(os.cpu_count()) as pool:
-        replays = list(chain.from_iterable(pool.imap(replayed, tables)))
-        found = pd.DataFrame(chain.from_iterable(pool.imap(forecasts, tables)))
-    if arguments.even:
-        show("even ids", checked(replays, AFTER_ONE, AFTER_MORE), covered(found, GROWTH))
-        return
-    names = sorted({one.data for one in tables})
-    half = set(np.random.default_rng(0).permutation(names)[: len(names) // 2])
-    checks, intervals = [], []
-    for side in (True, False):
-        inside = found["data"].isin(half) == side
-        one, more, growth = fitted([each for each in replays if (each.data in half) == side], found[inside])
-        checks.append(checked([each for each in replays if (each.data in half) != side], one, more))
-        intervals.append(covered(found[~inside], growth))
-    show("cross-validated", pd.concat(checks), pd.concat(intervals))
-    show("with the constants of the package", checked(replays, AFTER_ONE, AFTER_MORE), covered(found, GROWTH))
-    constants = fitted(replays, found)
-    print("\nfitted to all:", *constants, sep="\n")
-    if arguments.write:
-        text = Path(calibrated.__file__).read_text()
-        head = text[: text.index("OVERTAKES_AFTER_ONE")]
-        written = zip(("OVERTAKES_AFTER_ONE", "OVERTAKES_AFTER_MORE", "MORE_ROWS"), constants, strict=True)
-        Path(calibrated.__file__).write_text(
-            head + "".join(f"{name}: Final = {tuple(each)}\n" for name, each in written)
-        )
+    tables = [*lcdb(arguments.cache, arguments.lcdb11, arguments.seeds), *measured()]
+    with Pool(os.cpu_count(), shared, (arguments.shared,)) as pool:
+        found = [*pool.imap_unordered(replayed, tables)]
+    claims, margins, chances, later = (pd.DataFrame(chain.from_iterable(each)) for each in zip(*found, strict=True))
+    for each in (claims, margins, chances):
+        each["kind"] = np.where(each["strategy"].str.startswith("frugal"), "frugal", each["strategy"])
+    print(f"{len(tables)} tables; correlation {arguments.shared}")
+    print("\nNo other learner is better by more than 0 to 0.03 (in percent):")
+    for title, some in [("all", claims), *claims.groupby("kind")]:
+        off = ((some["said"] - some["held"]) ** 2).mean()
+        print(f"\n{title} (Brier score {off:.4f})\n{reliability(some).to_string()}")
+    print(f"\n{reliability(claims[claims['kind'] == 'frugal'], 'lead').to_string()}")
+    print(f"\nMargins, to cover {100 * CONFIDENCE:.0f} %: at all moments, and at the end")
+    figures = ["covered", "margin", "margin is 0"]
+    margins[figures] = 100.0 * margins[figures].astype(float)
+    print(weighted(margins, ["strategy"], figures).to_string())
+    print(weighted(margins[margins["end"]], ["strategy"], figures).to_string())
+    print(weighted(margins[margins["end"]], ["strategy", "source"], figures).to_string())
+    print("\nA rival is better on all rows (in percent), by whether the leader had all rows:")
+    print(reliability(chances, "all rows").to_string())
+    print("\nMore rows, to contain 90 %")
+    means = later.groupby(["source", "doublings", "data"]).mean()
+    print(means.groupby(["source", "doublings"]).mean().round(1).to_string())
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
-"""Measure how well the time that is left of a run is estimated, and how often leaders are overtaken.
+"""Measure how well the time that is left of a run is estimated.
 
     python -m benchmarks.remaining [--lcdb11 FILE] [--write]
 
 The curves are those in experiments/measured, and those of LCDB 1.1 with odd ids if a file is given (see
 benchmarks/lcdb). On each of them several strategies are replayed with one, two or four virtual workers. At many moments
-of each replay, the time that is left is compared with what `pydaub.runs.remaining` expects, and the likeliest rivals of
-the leader with it on all rows. The quantiles of the ratio of the times, by progress, and the constants that turn the
-chance to overtake a selected learner into that to overtake a leader are kept in `pydaub.runs.ratios`; `--write`
-replaces them. Printed are, cross-validated (each half of the data sets is checked with constants of the other half):
-the coverage of the intervals, how wide they are, by how many points the progress that is shown is off, how far it falls
-back, and how often rivals were better.
+of each replay, the time that is left is compared with what `pydaub.runs.remaining` expects. The quantiles of the ratio
+of the times, by progress, are kept in `pydaub.runs.ratios`; `--write` replaces them. Printed are, cross-validated (each
+half of the data sets is checked with constants of the other half): the coverage of the intervals, how wide they are, by
+how many points the progress that is shown is off, and how far it falls back.
 
 Run it in the root of the repository; it takes ten minutes.
 """
@@ -27,13 +25,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
 
 from benchmarks.calibrate import Recorded, measured
 from benchmarks.lcdb.curves import tasks_11
-from pydaub import Daub, Evaluated, Frugal, Halving, Schedule, Scores, Started, TableEngine
+from pydaub import Daub, Evaluated, Frugal, Halving, Schedule, Started, TableEngine
 from pydaub.runs import ratios, remaining
-from pydaub.runs.contest import contest
 from pydaub.runs.loop import Loop
 
 if TYPE_CHECKING:
@@ -50,7 +46,6 @@ LEVELS: Final = (0.1, 0.5, 0.9)
 PROGRESS: Final = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # at which the factors are kept
 NEAR: Final = 0.12  # distance in progress of the moments that count for a factor
 RATIO: Final = 1.5  # between the sizes that daub and halving use
-RIVALS: Final = 5  # of a leader that are looked at, the likeliest first
 LEAST: Final = 40  # moments for a factor
 
 
@@ -73,7 +68,7 @@ def thinned(sizes: tuple[int, ...]) -> tuple[int, ...]:
 def strategies(one: Recorded) -> dict[str, Strategy]:
     """Return the strategies that are replayed."""
     return {
-        "frugal": Frugal(one.learners, Schedule(one.sizes), scores=Scores(rows=one.rows)),
+        "frugal": Frugal(one.learners, Schedule(one.sizes), scores=one.scores),
         "daub": Daub(one.learners, Schedule(thinned(one.sizes))),
         "halving": Halving(one.learners, Schedule(thinned(one.sizes))),
     }
@@ -82,7 +77,7 @@ def strategies(one: Recorded) -> dict[str, Strategy]:
 def replayed(job: tuple[Recorded, int]) -> list[dict[str, Any]]:
     """Return what was expected at many moments of the replays of a table, and what came."""
     one, workers = job
-    scores, found = Scores("accuracy", one.rows), []
+    scores, found = one.scores, []
     for name, strategy in strategies(one).items():
         moments: list[dict[str, Any]] = []
         every = max(len(one.learners) // LOOKS, 1)
@@ -92,7 +87,7 @@ def replayed(job: tuple[Recorded, int]) -> list[dict[str, Any]]:
             nonlocal seen  # called before the next turn
             seen += isinstance(event, Evaluated)
             if isinstance(event, Evaluated) and seen % every == 0:  # noqa: B023
-                moments.append(_moment(one, account))  # noqa: B023
+                moments.append(_moment(account))  # noqa: B023
 
         started = Started({**strategy.settings, "scores": scores.to_json()})
         account = Loop(strategy, TableEngine(one.table, workers), started=started, watch=watch).run()
@@ -104,16 +99,12 @@ def replayed(job: tuple[Recorded, int]) -> list[dict[str, Any]]:
     return found
 
 
-def _moment(one: Recorded, account: Account) -> dict[str, Any]:
+def _moment(account: Account) -> dict[str, Any]:
     remaining.forget(account)
-    race, full = contest(account), account.full_size
-    rivals = list(race.if_selected.items())[:RIVALS] if race else []
     return {
         "clock": account.clock,
         "expected": remaining.expected_seconds(account, account.clock),
         "untried": bool(account.untried_yet),
-        "chances": [chance for _, chance in rivals],
-        "better": [one.score(name, full) > one.score(race.leader.learner, full) for name, _ in rivals] if race else [],
     }
 
 
@@ -160,24 +151,7 @@ def checked(found: pd.DataFrame, made: Factors) -> pd.DataFrame:
     )
 
 
-def overtaking(found: pd.DataFrame) -> tuple[float, float]:
-    """Return factor and exponent that turn the chance to overtake a selected learner into that to overtake a leader."""
-    rivals = _rivals(found)
-
-    def loss(values: Any) -> float:  # noqa: ANN401  # an array
-        chance = np.minimum(values[0] * rivals["chances"] ** values[1], 1)
-        return float(np.mean((chance - rivals["better"]) ** 2))
-
-    fitted = minimize(loss, np.array([1.0, 0.5]), method="Nelder-Mead").x
-    return float(f"{fitted[0]:.3g}"), float(f"{fitted[1]:.3g}")
-
-
-def _rivals(found: pd.DataFrame) -> pd.DataFrame:
-    rivals = found[["strategy", "chances", "better"]].explode(["chances", "better"]).dropna()
-    return rivals.astype({"chances": float, "better": float})
-
-
-def show(checks: pd.DataFrame, rivals: pd.DataFrame) -> None:
+def show(checks: pd.DataFrame) -> None:
     """Print the coverage; every run counts the same."""
     figures = ["inside %", "below middle %", "high / low", "off"]
     parts = pd.cut(checks["clock"] / checks["end"], [0, 0.1, 0.25, 0.5, 0.75, 1.0]).rename("passed")
@@ -187,9 +161,6 @@ def show(checks: pd.DataFrame, rivals: pd.DataFrame) -> None:
         print(means.assign(**{"high / low": told["high / low"].median()}).round(1).to_string(), "\n")
     falls = checks.groupby("run")["shown"].apply(lambda shown: 100 * (shown.cummax() - shown).max())
     print("largest fall of the progress shown, in points:", falls.quantile([0.5, 0.8, 0.9]).round(1).to_dict(), "\n")
-    parts = pd.cut(rivals["claimed"], [0, 0.05, 0.1, 0.2, 0.3, 0.4, 1.0])
-    told = rivals.groupby(parts, observed=True)
-    print(told[["claimed", "better"]].mean().assign(rivals=told.size()).round(3).to_string(), "\n")
 
 
 def main() -> None:
@@ -210,20 +181,14 @@ def main() -> None:
     found["progress"] = found["clock"] / (found["clock"] + found["expected"])
     names = sorted(found["data"].unique())
     half = found["data"].isin(set(np.random.default_rng(0).permutation(names)[: len(names) // 2]))
-    checks, rivals = [], []
-    for fitted, rest in ((found[half], found[~half]), (found[~half], found[half])):
-        checks.append(checked(rest, factors(fitted)))
-        factor, exponent = overtaking(fitted)
-        told = _rivals(rest)
-        rivals.append(told.assign(claimed=np.minimum(factor * told["chances"] ** exponent, 1)))
-    show(pd.concat(checks), pd.concat(rivals))
-    made, meanwhile = factors(found), overtaking(found)
-    print(made, meanwhile, sep="\n")
+    halves = (found[half], found[~half]), (found[~half], found[half])
+    show(pd.concat([checked(rest, factors(fitted)) for fitted, rest in halves]))
+    made = factors(found)
+    print(made)
     if arguments.write:
         path = Path(ratios.__file__)
         text = path.read_text()
-        head = text[: text.index("OVERTAKES")]
-        constants = {"OVERTAKES_MEANWHILE": meanwhile, "PROGRESS": PROGRESS, "RATIOS": made}
+        head, constants = text[: text.index("PROGRESS")], {"PROGRESS": PROGRESS, "RATIOS": made}
         path.write_text(head + "".join(f"{name}: Final = {value}\n" for name, value in constants.items()))
         subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", path], check=True)  # noqa: S603
 

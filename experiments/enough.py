@@ -21,7 +21,7 @@ from replays import MEASURED, percent
 from pydaub.errors import PydaubError
 from pydaub.records import Measurement
 from pydaub.runs.advice import advise
-from pydaub.runs.contest import curves_of
+from pydaub.runs.forecasts import curves_of
 from pydaub.runs.folder import RunFolder
 
 if TYPE_CHECKING:

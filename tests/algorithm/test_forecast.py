@@ -79,6 +79,14 @@ def test_quantiles_ascend_to_the_bound(forecast: Forecast, level: float, other: 
     assert forecast.likely <= forecast.bound == forecast.quantile(0.95) <= forecast.scale.top + 1e-9
 
 
+@given(forecasts(), st.floats(0.001, 0.999))
+def test_the_chance_of_a_quantile_is_what_is_left(forecast: Forecast, level: float) -> None:
+    reached = forecast.quantile(level)
+    unit = 1e-6 * max(forecast.error, abs(forecast.scale.top))
+    assert forecast.chance(reached + unit) <= 1 - level + 1e-3
+    assert forecast.chance(reached - unit) >= 1 - level - 1e-3
+
+
 @given(forecasts(), prices)
 def test_the_worth_is_where_the_expected_gain_is_zero(forecast: Forecast, price: Price) -> None:
     room = forecast.room(price)

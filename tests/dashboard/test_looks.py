@@ -188,7 +188,7 @@ def test_small_and_large_scores_are_readable(tmp_path: Path, tab: Any) -> None:
         assert len(scores) > 10
         assert len(set(scores)) > 5
         assert all(re.match(wanted, score) for score in scores)
-        for key in ("bound", "priority"):
+        for key in ("likely", "at_best", "priority"):
             assert not [text for text in tab.locator(f"tbody [data-key={key}]").all_inner_texts() if "0.0000" in text]
         ticks = tab.locator("#picture text[text-anchor=end]").all_text_contents()
         assert len(set(ticks)) == len(ticks) > 2

@@ -117,6 +117,7 @@ def test_a_learner_with_one_point_can_be_seen_with_its_training_score() -> None:
     assert {line.get_label(): line.get_marker() for line in figure.axes[0].lines} == {
         "on training rows": ".",
         "on validation rows": ".",
+        "at best (95 % quantile)": "None",
     }
     assert {"a\n0.5000 with 10 rows, next"} < {*texts(figure)}
     assert "Best so far with 10 of 80 rows: a; the only learner" in texts(figures(account)["figure1"])

@@ -129,7 +129,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.slow("processes")
 def test_a_live_display(data: Path, tmp_path: Path) -> None:
-    """Progress, the leaders with their scores and bounds, what is running; and then the result in its place."""
+    """Progress, the leaders with their scores and forecasts, what is running; and then the result in its place."""
     gate = tmp_path / "gate"
     gate.touch()
     learners = gated(tmp_path / "gated.py", gate, rows=200)
@@ -141,10 +141,10 @@ def test_a_live_display(data: Path, tmp_path: Path) -> None:
         assert re.search(r"pydaub: [\d,.]+ s on 1 worker", text)
         assert re.search(r"█*░+ \d+ %", text)
         assert re.search(r"\S+ leads with accuracy 0\.\d{4} ± 0\.\d{4} on [\d,]+ of 420 rows; ", text)
-        assert re.search(r"learner +rows +train +accuracy +bound", text)
+        assert re.search(r"learner +rows +train +accuracy +likely +at best", text)
         assert re.search(r"▶ +\S+ +[\d,]+ +\d\.\d{4} +0\.\d{4} .*leads, ", text), "the leader is marked"
         assert re.search(r"bayes +\d+ +0\.\d{4} +0\.\d{4} +0\.\d{4}", text)
-        assert re.search(r"gated +135 +1\.0000 +0\.\d{4} +0\.\d{4} +(leads, )?training", text)
+        assert re.search(r"gated +135 +1\.0000( +0\.\d{4}){3} +(leads, )?training", text)
         gate.unlink()
         text = ESCAPE.sub("", shown.read_until(None))
         assert shown.process.wait(PATIENCE) == 0

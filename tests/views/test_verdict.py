@@ -88,7 +88,7 @@ def test_a_fit_of_a_moment_is_not_compared_with_nothing() -> None:
 def test_rivals_without_a_chance(count: int, said: str) -> None:
     leader = Allocation("tree", FULL)
     chances = {f"rival {number}": 0.001 for number in range(count)}
-    found = Contest(leader, Measurement(None, 0.8, 1.0), if_selected=chances, finished=True)
+    found = Contest(leader, Measurement(None, 0.8, 1.0), chances=chances)
     line = verdict_on(account(*TREE, Selected("tree", 9.0)), found).line
     assert f"; {said} 1 % chance to be better on all rows;" in line or f"; {said} 1 % chance to overtake it;" in line
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import operator
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from pydaub.algorithm.recorded import DOUBLINGS, FIRST, SLOPES, STEPS
@@ -28,6 +29,9 @@ WEIGHTS: Final = (0.02, 0.06, 0.12, 0.18, 0.24, 0.18, 0.12, 0.06, 0.02)
 NORMAL: Final = (-2.326, -1.645, -1.080, -0.553, 0.0, 0.553, 1.080, 1.645, 2.326)  # of a normal variable
 PLACES: Final = tuple(float(place) for place in range(len(LEVELS)))
 MIDDLE: Final = LEVELS.index(0.5)
+TAIL: Final = math.log(LEVELS[1] / LEVELS[0])  # how much rarer the outermost quantile is than the one before it
+NORMALS: Final = NormalDist()
+SMALLEST_CHANCE: Final = 1e-12
 BEST: Final = 0.95  # the quantile that is shown as the most that a learner may reach
 # Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
 # for less, steps of the learner's own family for more.
@@ -332,22 +336,48 @@ class Forecast:
     @property
     def errors(self) -> tuple[float, ...]:
         """The errors with all rows at `LEVELS` of the reduction: from the worst to the best."""
-        return self.errors_after(len(self.steps) - 1)
-
-    def errors_after(self, step: int) -> tuple[float, ...]:
-        """Return the errors after this of the steps at `LEVELS` of the reduction: from the worst to the best."""
-        doublings = sum(each for each, _ in self.steps[: step + 1])
+        doublings = sum(each for each, _ in self.steps)
         after = _after(self._place, self._noise, doublings, self.spreads[0])
         return tuple(min(self.error * factor, LARGEST_ERROR) for factor, _ in after)
 
-    def gain(self, step: int, least: float) -> float:
-        """Return by how much the score after this of the steps exceeds `least` on average, where it does."""
-        scores = map(self.scale.score, self.errors_after(step))
+    def gain(self, least: float) -> float:
+        """Return by how much the score with all rows exceeds this one on average, where it does."""
+        scores = map(self.scale.score, self.errors)
         return sum(weight * max(each - least, 0.0) for weight, each in zip(WEIGHTS, scores, strict=True))
 
-    def quantile(self, level: float, step: int = -1) -> float:
-        """Return the score after this of the steps, at the end with all rows, that is not reached so often."""
-        return self.scale.score(_between(LEVELS, self.errors_after(step % len(self.steps)), level))
+    def quantile(self, level: float) -> float:
+        """Return the score with all rows that is not reached with this probability."""
+        falls = self._falls
+        if level < LEVELS[0]:
+            fall = falls[0] + _tail(falls[:2]) * math.log(max(level, SMALLEST_ERROR) / LEVELS[0])
+        elif level > LEVELS[-1]:
+            fall = falls[-1] - _tail(falls[-2:]) * math.log(max(1 - level, SMALLEST_ERROR) / (1 - LEVELS[-1]))
+        else:
+            fall = _between(LEVELS, falls, level)
+        return self.scale.score(min(self.error * math.exp(-max(fall, -MOST_REDUCTION)), LARGEST_ERROR))
+
+    def chance(self, score: float) -> float:
+        """Return the probability that the score with all rows is higher than this one.
+
+        Beyond the first and the last quantile, the tails of the log-error reduction are exponential.
+        """
+        falls, error = self._falls, self.scale.error(score)
+        fall = math.log(self.error / error) if error > 0 else math.inf
+        if fall < falls[0]:
+            wide = _tail(falls[:2])
+            return 1 - LEVELS[0] * math.exp((fall - falls[0]) / wide) if wide else 1.0
+        if fall >= falls[-1]:
+            wide = _tail(falls[-2:])
+            return (1 - LEVELS[-1]) * math.exp((falls[-1] - fall) / wide) if wide else 0.0
+        right = bisect_right(falls, fall)
+        share = (fall - falls[right - 1]) / (falls[right] - falls[right - 1])
+        return 1 - LEVELS[right - 1] - share * (LEVELS[right] - LEVELS[right - 1])
+
+    @property
+    def _falls(self) -> tuple[float, ...]:
+        """The log-error reductions at `LEVELS`."""
+        doublings = sum(each for each, _ in self.steps)
+        return tuple(-math.log(factor) for factor, _ in _after(self._place, self._noise, doublings, self.spreads[0]))
 
     @property
     def likely(self) -> float:
@@ -435,6 +465,16 @@ class Forecast:
     @property
     def _noise(self) -> float:
         return round(self.noise * ROUNDED) / ROUNDED
+
+
+def _tail(falls: Sequence[float]) -> float:
+    """Return the scale of an exponential tail, from the two outermost quantiles."""
+    return (falls[1] - falls[0]) / TAIL
+
+
+def normal_score(probability: float) -> float:
+    """Return the place of a normal variable that it is below with this probability."""
+    return NORMALS.inv_cdf(min(max(probability, SMALLEST_CHANCE), 1 - SMALLEST_CHANCE))
 
 
 def _rounded(share: float) -> float:

@@ -21,8 +21,20 @@ if TYPE_CHECKING:
 
 HIDDEN: Final = {"learners", "definitions", "data"}  # settings that mean nothing to a person
 # The table for browsers without scripts.
-TITLES: Final = ("Learner", "Size", "Training", "Validation", "Bound", "Priority", "Rows", "Time", "Status", "Remarks")
-COLUMNS: Final = ("learner", "size", "train", "valid", "bound", "priority", "rows", "time", "standing", "why")
+COLUMNS: Final = {
+    "learner": "Learner",
+    "size": "Size",
+    "train": "Training",
+    "valid": "Validation",
+    "likely": "Likely",
+    "at_best": "At best",
+    "bound": "Bound",
+    "priority": "Priority",
+    "rows": "Rows",
+    "time": "Time",
+    "standing": "Status",
+    "why": "Remarks",
+}
 TALL: Final = 820  # pixels in a notebook
 
 
@@ -104,7 +116,7 @@ def _unscripted(content: Mapping[str, Any]) -> str:
     notes = content["notes"].splitlines()
     sentences = [verdict, *content["summary"], *([claim["text"]] if claim else []), *notes]
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    head = "".join(f"<th>{title}</th>" for title in TITLES)
+    head = "".join(f"<th>{title}</th>" for title in COLUMNS.values())
     cells = [[escape(shown(one[name])) for name in COLUMNS] for one in content["learners"]]
     table = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
     log = "".join(f"<li>{escape(decision['words'])}</li>" for decision in content["decisions"])

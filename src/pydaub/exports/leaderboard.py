@@ -9,6 +9,7 @@ import pandas as pd
 from pydaub.records import Measurement
 from pydaub.runs.certificate import percent
 from pydaub.runs.contest import contest
+from pydaub.runs.forecasts import forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account, Standing
     from pydaub.runs.contest import Contest
 
-COLUMNS: Final = ("learner", "score", "size", "seconds", "status", "remark")
+COLUMNS: Final = ("learner", "score", "size", "likely", "at_best", "seconds", "status", "remark")
 BASELINES: Final = frozenset({"dummy", "dummy-median", "weka-zero-r"})  # they know nothing of a row
 WORDS: Final = 8  # of a remark, at most
 
@@ -25,9 +26,10 @@ def leaderboard(account: Account, baselines: Collection[str] = BASELINES) -> pd.
     """Return a row for each learner: the leader first, then by score, baselines last.
 
     The score is that with most rows, `size` how many these were, and `seconds` the training time of all sizes. Scores
-    of different sizes are comparable only roughly: most learners gain with more rows.
+    of different sizes are comparable only roughly: most learners gain with more rows. `likely` and `at_best` are the
+    50 % and 95 % quantiles of the forecast of the score with all rows; NaN for a learner that has had them.
     """
-    found = contest(account)
+    found, ahead = contest(account), forecasts(account)
     measured = _with_most_rows(account)
     floor = max((measured[name][1] for name in baselines if name in measured), default=None)
     rows = []
@@ -40,8 +42,12 @@ def leaderboard(account: Account, baselines: Collection[str] = BASELINES) -> pd.
             remark = "a baseline"
         elif standing.word != "failed" and score is not None and floor is not None and score <= floor:
             remark = "no better than a baseline"
-        rows.append((name, score, size, account.seconds(name), standing.word, " ".join(remark.split()[:WORDS])))
-    board = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": float, "size": int, "seconds": float})
+        forecast = None if standing.word == "failed" else ahead.of(name)
+        expected = (forecast.likely, forecast.bound) if forecast else (None, None)
+        words = " ".join(remark.split()[:WORDS])
+        rows.append((name, score, size, *expected, account.seconds(name), standing.word, words))
+    numbers = dict.fromkeys(("score", "likely", "at_best", "seconds"), float)
+    board = pd.DataFrame(rows, columns=list(COLUMNS)).astype({**numbers, "size": int})
     leads = board["learner"] != (account.leader.learner if account.leader else None)
     last = leads & board["learner"].isin(list(baselines))
     order = board.assign(leads=leads, last=last).sort_values(

@@ -10,7 +10,7 @@ from pydaub.algorithm.strategies import PARAMETERS
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_ROWS, Measurement, score_text
 from pydaub.runs.certificate import Prospect, prospect
-from pydaub.runs.contest import curves_of, traces_of
+from pydaub.runs.forecasts import curves_of, forecasts
 from pydaub.runs.paired import standard_error
 
 if TYPE_CHECKING:
@@ -147,11 +147,10 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     ratio = max(SURENESS * noise / max(gap, delta) for gap, noise in [*pairs, (delta, error)])
     needed = max(math.ceil(min(scores.rows * ratio * ratio, MOST)), min(LEAST, scores.rows))
     rows = account.full_size + scores.rows - needed
-    times = rows / account.full_size
     later = None
-    if times > 1:
-        later = prospect(traces_of(found, scores)[leader], own.valid_score, rows, times, scores)
-    elif times < 1:
+    if rows > account.full_size and len(found[leader]) > 1:
+        later = prospect(forecasts(account).with_rows(leader, rows), own.valid_score, rows, scores)
+    elif rows < account.full_size:
         later = _with_fewer(found[leader], rows, scores)
     told = SURENESS * error
     return Advice(leader, own.valid_score, compared, delta, account.full_size, scores.rows, told, needed, later)

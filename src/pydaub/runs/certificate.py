@@ -1,6 +1,6 @@
 """What a run may claim: how far from the best its choice may be, what more rows would bring, and what is doubtful.
 
-The chances come from curves that were recorded elsewhere (`pydaub.algorithm.prospects`), and hold for any strategy.
+Chances and intervals come from the forecasts of the run (`pydaub.runs.forecasts`), and hold for any strategy.
 DAUB's own promise rests on learning curves that never fall and whose gains diminish (Definition 6 of the paper). Real
 curves are noisy and some break these assumptions, so every measured curve is audited and the findings are reported.
 """
@@ -12,19 +12,21 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.prospects import CONFIDENCE, INTERVAL, Rival, margin, more_rows
 from pydaub.records import MANY_DIGITS, Measurement, as_precise, score_text
-from pydaub.runs.contest import FEW_ROWS, curves_of, score_of, traces_of
-from pydaub.runs.paired import optimism, told_apart
+from pydaub.runs.contest import FEW_ROWS
+from pydaub.runs.forecasts import Forecasts, curves_of, forecasts, score_of
+from pydaub.runs.paired import optimism, standard_error, told_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from pydaub.algorithm.prospects import Trace
+    from pydaub.algorithm.forecast import Forecast
     from pydaub.records import Scores
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result, Step
 
+CONFIDENCE: Final = 0.95  # of the margin, over all learners together
+INTERVAL: Final = (0.05, 0.95)  # the quantiles around what more rows would bring
 LONG_ENOUGH: Final = 3  # points that a curve needs to be audited
 NAMED: Final = 8  # learners that are named in a sentence
 MORE: Final = {2: "twice", 10: "ten times"}  # the rows
@@ -155,10 +157,10 @@ class Certificate:
         sure = f"Certificate: with {100 * CONFIDENCE:.0f} % confidence"
         if not self.margin:
             return f"{sure}, {others} a higher score than {self.selected} on all rows."
+        likeliest = f"; the likeliest to be better is {self.rival} ({percent(self.chance)})" if self.rival else ""
         return (
             f"{sure}, {self.selected} is within {self._less(self.margin)} of the best of the"
-            f" {self.others + 1} learners on all rows; the likeliest to be better is {self.rival}"
-            f" ({percent(self.chance)})."
+            f" {self.others + 1} learners on all rows{likeliest}."
         )
 
     def _less(self, value: float) -> str:
@@ -208,7 +210,8 @@ class Certificate:
         if not said:
             return ""
         text = "; ".join(said)
-        return f"{text[0].upper()}{text[1:]}, where the intervals are right in {round(10 * INTERVAL)} of 10 cases."
+        cases = round(10 * (INTERVAL[1] - INTERVAL[0]))
+        return f"{text[0].upper()}{text[1:]}, where the intervals are right in {cases} of 10 cases."
 
     @property
     def audit(self) -> str:
@@ -253,84 +256,104 @@ class Certificate:
 
 def certificate_of(account: Account) -> Certificate | None:
     """Return what may be claimed of a run; None where nothing was measured."""
-    return certificate(account.result, account.tried, account.scores, sure=account.strategy.sure)
+    dropped = account.strategy.dropped
+    learners = [name for name in account.tried if name not in dropped]
+    return certificate(
+        account.result, learners, account.scores, sure=account.strategy.sure, ahead=forecasts(account), dropped=dropped
+    )
 
 
-def certificate(result: Result, learners: Iterable[str], scores: Scores, *, sure: bool = True) -> Certificate | None:
+def certificate(  # noqa: PLR0913  # what a run is
+    result: Result,
+    learners: Iterable[str],
+    scores: Scores,
+    *,
+    sure: bool = True,
+    ahead: Forecasts | None = None,
+    dropped: frozenset[str] = frozenset(),
+) -> Certificate | None:
     """Return what may be claimed of a result; None where nothing was selected.
 
-    Only outcomes that were asked for count, or the answer would depend on the number of workers. Outcomes that were
-    evaluated ahead can only raise doubts. `sure` says whether the strategy's bounds hold for every curve that does not
-    get steeper.
+    Outcomes that were evaluated ahead raise doubts, and what has been measured on all rows is not forecast. Everything
+    else rests on the outcomes that were asked for. `sure` says whether the strategy's bounds hold for every curve that
+    does not get steeper, `ahead` are the forecasts if they are known already, and `dropped` learners that a person has
+    taken out of the race.
     """
     if result.selected is None or result.valid_score is None or result.selected_size is None:
         return None
-    curves = curves_of(result)
+    selected, full = result.selected, result.full_size
+    curves, ahead = curves_of(result), ahead or Forecasts(result, scores, {})
     tolerance = noise(scores, [score_of(step) for curve in curves.values() for step in curve])
-    others = [name for name in learners if name != result.selected and name not in result.failures]
-    certain = result.stopped is None and result.selected_size == result.full_size
-    at_full = {name: curve[-1] for name, curve in curves.items() if curve[-1].allocation.size == result.full_size}
-    traces = traces_of(curves, scores) if certain else {}
-    rivals = {
-        name: Rival.of(traces[name], traces[result.selected], result.full_size)
-        for name in others
-        if name in traces and name not in at_full
-    }
-    measured = certain and all(name in traces for name in others)
-    likeliest = max(rivals, key=lambda name: (rivals[name].chance(), -rivals[name].behind), default=None)
-    tops = {name: _top(curves.get(name, ()), result.full_size) for name in others} if sure and certain else {}
+    others = [name for name in learners if name != selected and name not in result.failures]
+    certain = result.stopped is None and result.selected_size == full
+    compared = {selected, *others}
+    at_full = {name: curve[-1] for name, curve in curves.items() if curve[-1].allocation.size == full}
+    at_full = {name: step for name, step in at_full.items() if name in compared}
+    chances = ahead.chances(selected, others) if certain else {}
+    rival = next(iter(chances), None)
+    tops = {name: _top(curves.get(name, ()), full) for name in others} if sure and certain else {}
     known = {name: top for name, top in tops.items() if top is not None}
     highest = max(known, key=lambda name: known[name], default=None) if len(known) == len(tops) else None
     judged = {name: curve for name, curve in curves.items() if len(curve) >= LONG_ENOUGH}
     found = {name: _misbehaviour(curve, tolerance) for name, curve in judged.items()}
     parts = {name: step.outcome.parts for name, step in at_full.items() if isinstance(step.outcome, Measurement)}
-    own = parts.get(result.selected, ()) if certain else ()
+    own = parts.get(selected, ()) if certain else ()
     alike = {name: each for name, each in parts.items() if own and len(each) == len(own)}
     return Certificate(
-        selected=result.selected,
+        selected=selected,
         score=result.valid_score,
         size=result.selected_size,
-        full_size=result.full_size,
+        full_size=full,
         others=len(others),
-        margin=margin(rivals.values(), traces[result.selected].errors[-1]) if measured else None,
-        rival=likeliest,
-        chance=rivals[likeliest].chance() if likeliest else 0.0,
+        margin=(
+            ahead.margin(selected, others, CONFIDENCE)
+            if certain and all(name in ahead.steps for name in others)
+            else None
+        ),
+        rival=rival,
+        chance=chances[rival] if rival else 0.0,
         ceiling=known[highest] if highest else None,
         ceiling_learner=highest,
         ties={
             name: result.valid_score - score_of(at_full[name])
             for name in sorted(alike, key=lambda name: -score_of(at_full[name]))
-            if name in others and not told_apart(own, alike[name])
+            if name != selected and not told_apart(own, alike[name])
         },
         looks=len(at_full),
         corrected=result.valid_score - optimism(list(alike.values())) if own else None,
-        prospects=_prospects(traces[result.selected], result, scores) if certain else (),
+        prospects=_prospects(ahead, result, scores) if certain else (),
         judged=len(judged),
         short=len(curves) - len(judged),
         misbehaved={name: what for name, what in found.items() if what},
         tolerance=tolerance,
-        doubts=(*_few_rows(scores, result), *_doubts(result, curves_of(result, with_guesses=True), tolerance)),
+        doubts=(
+            *_few_rows(scores, result),
+            *(_unknown_noise(scores, own) if certain and others else ()),
+            *_doubts(result, ahead.steps, tolerance, dropped),
+            *_unclaimed(result.failures, "failed"),
+            *_unclaimed(dropped - result.failures.keys(), "were dropped by hand", "was dropped by hand"),
+        ),
         finished=result.stopped is None,
-        scored_rows=scores.right_rows(result.full_size) if own else None,
+        scored_rows=scores.right_rows(full) if own else None,
     )
 
 
-def _prospects(trace: Trace, result: Result, scores: Scores) -> tuple[Prospect, ...]:
+def _prospects(ahead: Forecasts, result: Result, scores: Scores) -> tuple[Prospect, ...]:
     """Return what more rows would bring to the selected learner; nothing where only one size is known."""
-    score, full = result.valid_score or 0.0, result.full_size
-    return tuple(each for times in MORE if (each := prospect(trace, score, times * full, times, scores)))
+    score, name = result.valid_score or 0.0, result.selected or ""
+    if len(ahead.steps[name]) == 1:
+        return ()
+    sizes = (times * result.full_size for times in MORE)
+    return tuple(prospect(ahead.with_rows(name, rows), score, rows, scores) for rows in sizes)
 
 
-def prospect(trace: Trace, score: float, rows: int, times: float, scores: Scores) -> Prospect | None:
-    """Return what a learner with this score would probably reach with so many rows, `times` those that it had.
+def prospect(forecast: Forecast, score: float, rows: int, scores: Scores) -> Prospect:
+    """Return what a learner with this score would probably reach with so many rows, by its forecast.
 
-    No forecast is beyond the best or the worst possible score. None where only one size is known.
+    No score is beyond the best or the worst possible one.
     """
-    errors = more_rows(trace, times)
-    if errors is None:
-        return None
     top, bottom = math.inf if scores.top is None else scores.top, min(scores.bottom, score)
-    low, middle, high = (min(max(score + trace.errors[-1] - error, bottom), top) for error in errors)
+    low, middle, high = (min(max(forecast.quantile(level), bottom), top) for level in (INTERVAL[0], 0.5, INTERVAL[1]))
     return Prospect(rows, middle, low, high)
 
 
@@ -394,13 +417,29 @@ def _few_rows(scores: Scores, result: Result) -> list[str]:
     return [f"Doubtful: {scores.name} is as uncertain as a share of {rows} rows, {reason}."]
 
 
-def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: float) -> list[str]:
+def _unknown_noise(scores: Scores, parts: Sequence[float]) -> list[str]:
+    if scores.proportion or standard_error(parts) is not None:
+        return []
+    return [f"How noisy {scores.name} is on these rows is not known, so small differences may be chance."]
+
+
+def _unclaimed(names: Collection[str], what: str, of_one: str = "") -> list[str]:
+    if not names:
+        return []
+    who = f"the {len(names)} learners that {what}" if len(names) > 1 else f"the learner that {of_one or what}"
+    return [f"Nothing is claimed about {who}."]
+
+
+def _doubts(
+    result: Result, curves: Mapping[str, Sequence[Step]], tolerance: float, dropped: Collection[str]
+) -> list[str]:
     doubts = []
     score = result.valid_score or 0.0
     ahead = [
         curve[-1]
         for name, curve in curves.items()
         if name != result.selected
+        and name not in dropped
         and score_of(curve[-1]) > score + (tolerance if curve[-1].allocation.size < result.full_size else 0.0)
     ]
     own = [score_of(step) for step in curves.get(result.selected or "", ())]
@@ -420,12 +459,5 @@ def _doubts(result: Result, curves: Mapping[str, Sequence[Step]], tolerance: flo
         doubts.append(
             f"Doubtful: {best.allocation.learner} already had {score_text(score_of(best))} with"
             f" {best.allocation.size:,} rows, more than {result.selected} with all. Train it on all rows too."
-        )
-    if result.failures:
-        count = len(result.failures)
-        doubts.append(
-            f"Nothing is claimed about the {count} learners that failed."
-            if count > 1
-            else "Nothing is claimed about the learner that failed."
         )
     return doubts

@@ -335,7 +335,7 @@ class Loop:
             found = self._strategy.dispensable(elapsed, crowded=not self._engine.free)
             due = None if found or self._engine.free else self._limit.due(self._left())
             if due is not None:
-                found = self._limit.in_the_way(self._left())
+                found = self._limit.in_the_way(due, self._left())
             if found is None:
                 return
             if found in self._pending:
@@ -473,7 +473,7 @@ class Loop:
         urgent = self._limit.due(self._left())
         if urgent is None:
             return
-        if not self._engine.free and (other := self._limit.in_the_way(self._left())):
+        if not self._engine.free and (other := self._limit.in_the_way(urgent, self._left())):
             self._engine.cancel(other)
             self._pending.remove(other)
             self._record(Withdrawn(other, self._clock), sync=False)

@@ -11,16 +11,15 @@ import math
 import time
 from bisect import bisect_left
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pydaub.algorithm.forecast import MOST_REDUCTION, Scale
-from pydaub.algorithm.prospects import GROWTH
 from pydaub.algorithm.seconds import evaluation_ahead
 from pydaub.errors import PydaubError
 from pydaub.records import Allocation, Measurement
 from pydaub.runs.account import GOING_ON
+from pydaub.runs.forecasts import forecasts
 from pydaub.runs.ratios import OTHERS, PROGRESS, RATIOS
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ CUT: Final = (1.0, 2.0, 4.0)  # further factors where a simulation did not come 
 MOST_UNTRIED: Final = 60  # learners without an outcome with which a run is simulated
 # A simulation that takes longer than so many seconds is repeated only after so many times that time.
 QUICK, IDLE = 0.1, 10
-USUAL_STEP: Final = 0.1  # log-error reduction per doubling, while few learners have two sizes
-FEW: Final = 3  # learners
 LONG_RUNNING: Final = 0.1  # a training that takes longer than forecast takes this share of its time longer still
 LEAST_SPEED: Final = 0.01
 HOLD: Final = 0.1  # falls of the share that has passed, up to which it stays as it is
@@ -142,10 +139,9 @@ def _estimate(account: Account) -> Estimate | None:
     known, version, now = _ESTIMATES.get(account), len(account.decisions), time.monotonic()
     if known is not None and (known.version == version or now - known.made_at < IDLE * (known.took - QUICK)):
         return known
-    simulated = Simulation(account)
-    if simulated.best is None:
+    if not any(account.strategy.curve(name).sizes for name in account.learners):
         return None
-    made = Estimate(version, len(account.steps), *simulated.run(), made_at=now)
+    made = Estimate(version, len(account.steps), *Simulation(account).run(), made_at=now)
     made.took = time.monotonic() - now
     made.shown = known.shown if known else 0.0
     _ESTIMATES[account] = made
@@ -174,15 +170,9 @@ class Simulation:
     """A copy of a run's strategy, which is told forecasts."""
 
     def __init__(self, account: Account) -> None:
-        self._account, self._turn = account, -1
-        curves = [account.strategy.curve(name) for name in account.learners]
-        self._firsts = [curve.measurements[0] for curve in curves if curve.sizes]
-        self.best = max((point.valid_score for curve in curves for point in curve.measurements), default=None)
-        if self.best is not None:
-            firsts = sorted(point.valid_score for point in self._firsts)
-            self._top = Scale.of(account.scores.top, self.best, firsts).top
-            steps = [step for curve in curves if (step := self._step(curve)) is not None]
-            self._usual = median(steps) if len(steps) >= FEW else USUAL_STEP
+        self._account, self._ahead = account, forecasts(account)
+        self._tried = [curve for name in account.learners if (curve := account.strategy.curve(name)).sizes]
+        self._like: dict[str, str] = {}  # learners that were not tried do as those that were, each of them in turn
 
     def run(self) -> tuple[dict[Allocation, float], float, bool]:
         """Return the seconds of the trainings that are left, and of learners left out; and whether that is all."""
@@ -206,26 +196,14 @@ class Simulation:
         return found, 0.0, False
 
     def _forecast(self, curve: Curve, size: int) -> Measurement:
-        if not curve.sizes:  # it does as those that were tried do, each of them in turn
-            self._turn += 1
-            return self._firsts[self._turn % len(self._firsts)]
-        last = curve.measurements[-1]
-        own = self._step(curve)
-        step = self._usual if own is None else GROWTH.middle * own
-        reduction = min(step * math.log2(size / curve.sizes[-1]), MOST_REDUCTION)
-        score = self._top - (self._top - last.valid_score) * math.exp(-reduction)
+        if not curve.sizes:
+            like = self._tried[len(self._like) % len(self._tried)]
+            self._like[curve.learner] = like.learner
+            return like.measurements[0]
+        score = self._ahead.likely_with(self._like.get(curve.learner, curve.learner), size)
         points = list(zip(curve.sizes, curve.measurements, strict=True))
-        growth, rows = self._account.growth(curve.learner), self._account.scores.rows
-        return Measurement(last.train_score, score, evaluation_ahead(points, size, growth, rows))
-
-    def _step(self, curve: Curve) -> float | None:
-        """Return the log-error reduction per doubling; None for a single point."""
-        if len(curve.sizes) == 1 or not curve.sizes:
-            return None
-        before, after = (self._top - point.valid_score for point in curve.measurements[-2:])
-        if after <= 0 or before <= after:
-            return 0.0
-        return min(math.log(before / after), MOST_REDUCTION) / math.log2(curve.sizes[-1] / curve.sizes[-2])
+        seconds = evaluation_ahead(points, size, self._account.growth(curve.learner), self._account.scores.rows)
+        return Measurement(curve.measurements[-1].train_score, score, seconds)
 
 
 def _copied(strategy: Strategy) -> Strategy:

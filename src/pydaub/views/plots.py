@@ -220,7 +220,7 @@ def _note(one: Mapping[str, Any]) -> str:
 
 
 def _all_curves(account: Account, ranked: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw small multiples: training and validation, corrected points, and the bound at the full size."""
+    """Draw small multiples: training and validation, corrected points, and the score at best with all rows."""
     learners, full_size = ranked[:MOST_CURVES], account.full_size
     across = min(ACROSS, len(learners))
     down = -(-len(learners) // across)
@@ -273,16 +273,14 @@ def _curve(axes: Axes, one: Mapping[str, Any], account: Account) -> None:
     bound = _bound(one, account)
     if bound is not None:
         line = _bound_line(one["corrected"][-1], bound, sizes[-1], account.full_size)
-        axes.plot(*line, "--", color="tab:purple", label="most it can reach if it gets no steeper")
+        axes.plot(*line, "--", color="tab:purple", label="at best (95 % quantile)")
     axes.set_title(_literal(f"{_short(one['learner'], LONGEST_TITLE)}\n{_note(one)}"), fontsize=7)
 
 
 def _bound(one: Mapping[str, Any], account: Account) -> float | None:
-    """Return the bound at the full size, as far as it is a possible score; None where the learner has all rows."""
-    bound, top = one["bound"], account.scores.top
-    if bound is None or one["points"][-1][0] >= account.full_size:
-        return None
-    return float(bound if top is None else min(bound, top))
+    """Return the score at best with all rows, as far as it is a possible one; None where the learner has all rows."""
+    bound, top = one["at_best"], account.scores.top
+    return None if bound is None else float(bound if top is None else min(bound, top))
 
 
 def _bound_line(last: float, bound: float, size: int, full_size: int) -> tuple[list[float], list[float]]:

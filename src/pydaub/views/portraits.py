@@ -21,7 +21,7 @@ DROP_TRAINING: Final = (
 )
 # Commands that a run accepts for a learner, by its standing; for all others, boost and drop.
 ACTIONS: Final = {"failed": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
-DIGITS: Final = 6  # of priorities, which change a little with every outcome
+DIGITS: Final = 6  # of forecasts and priorities, which change a little with every outcome
 # Titles of recorded figures, what they mean, and whether lower is better; others go by their own names.
 FIGURES: Final = {
     "accuracy": ("Accuracy", "Share of validation rows that are predicted right", False),
@@ -64,7 +64,7 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
     weights = account.combined.weights if account.combined and account.combined.used else {}
     return {
         **{name: getattr(line, name) for name in line.__slots__},  # `asdict` copies deeply, and is slow
-        "priority": None if line.priority is None else float(f"{line.priority:.{DIGITS}g}"),
+        **{name: _rounded(getattr(line, name)) for name in ("likely", "at_best", "priority")},
         "seconds": round(line.seconds, 3),
         "time": duration(line.seconds),
         "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],
@@ -77,6 +77,10 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
         "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
         "confirm": {"drop": DROP_TRAINING if line.standing == "training" else DROP_QUESTION},
     }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{DIGITS}g}")
 
 
 def _about(account: Account, learner: str) -> str:

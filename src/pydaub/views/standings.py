@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydaub.records import Allocation
+from pydaub.runs.forecasts import forecasts
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
@@ -19,8 +20,9 @@ class Line:
     """Where a learner stands, with the largest size it was asked for.
 
     For the leader, the size with which it leads. `rows` and `seconds` add up what
-    was asked for. `loss` is the distance from the best possible score, where that is known. Lines are in the order of
-    their `rank`.
+    was asked for. `loss` is the distance from the best possible score, where that is known. `likely` and `at_best` are
+    the 50 % and 95 % quantiles of the forecast of its score on all rows, and `bound` is the strategy's own, where it
+    holds for every curve that gets no steeper. Lines are in the order of their `rank`.
     """
 
     learner: str
@@ -28,6 +30,8 @@ class Line:
     train: float | None
     valid: float | None
     loss: float | None
+    likely: float | None
+    at_best: float | None
     bound: float | None
     priority: float | None
     rows: int
@@ -40,7 +44,7 @@ class Line:
 def lines(account: Account) -> list[Line]:
     """Return a line for each learner: the leader first, then by size and score."""
     strategy, leader, outcomes = account.strategy, account.leader, account.outcomes
-    failures = strategy.failures
+    failures, ahead = strategy.failures, forecasts(account)
     found = []
     for place, (name, standing) in enumerate(account.standings().items()):
         size = account.size(name)
@@ -50,13 +54,16 @@ def lines(account: Account) -> list[Line]:
         outcome = outcomes.get(Allocation(name, size)) if size else None
         valid = getattr(outcome, "valid_score", None)  # a failure has none
         failed = name in failures
+        forecast = None if failed else ahead.of(name)
         line = Line(
             learner=name,
             size=size,
             train=getattr(outcome, "train_score", None),
             valid=valid,
             loss=None if valid is None or account.scores.top is None else account.scores.top - valid,
-            bound=None if failed else finite(account.bound(name)),
+            likely=None if forecast is None else forecast.likely,
+            at_best=None if forecast is None else forecast.bound,
+            bound=finite(account.bound(name)) if strategy.sure and not failed else None,
             priority=None if failed else finite(strategy.priority(name)),
             rows=account.rows(name),
             seconds=account.seconds(name),

@@ -42,6 +42,7 @@ WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
 CHEAP: Final = 0.05  # seconds; a table of thousands of learners takes longer and is drawn less often
 LEADERS: Final = 10  # learners in the live display
+FORECASTS: Final = ("likely", "at best")  # 50 % and 95 % quantiles of the score with all rows
 MARK: Final = "▶"  # the leader in the live display
 BAR: Final = 30  # characters
 NARROW: Final = 72  # columns; below that nothing is shortened
@@ -104,9 +105,9 @@ def print_standings(out: Console, account: Account) -> None:
     rows = []
     for line in ranked[:MOST_SHOWN]:
         why = f": {line.why}" if line.standing == "failed" else ""
-        scores = (line.train, line.valid, line.bound)
+        scores = (line.train, line.valid, line.likely, line.at_best, line.bound)
         rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{_standing(account, line)}{why}"))
-    columns = ("learner", "rows", "train", "valid", "bound", "total s", "standing")
+    columns = ("learner", "rows", "train", "valid", *FORECASTS, "bound", "total s", "standing")
     print_table(out, *_fitting(*_with_scores(columns, rows), out.width))
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
@@ -142,11 +143,14 @@ def _fitting(
 def _with_scores(
     columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]
 ) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
-    """Leave the column of training scores out where nobody has one."""
-    place = columns.index("train")
-    if any(row[place] is not None for row in rows):
-        return columns, list(rows)
-    return (*columns[:place], *columns[place + 1 :]), [row[:place] + row[place + 1 :] for row in rows]
+    """Leave out the columns of scores, forecasts and bounds where nobody has one."""
+    spare = {"train", *FORECASTS, "bound"}
+    kept = [
+        place
+        for place, title in enumerate(columns)
+        if title not in spare or any(row[place] is not None for row in rows)
+    ]
+    return [columns[place] for place in kept], [tuple(row[place] for place in kept) for row in rows]
 
 
 def print_comparison(
@@ -267,13 +271,14 @@ def live_table(account: Account, width: int) -> Group:
             line.size,
             line.train,
             line.valid,
-            line.bound,
+            line.likely,
+            line.at_best,
             _standing(account, line),
         )
         for line in lines(account)[:LEADERS]
     ]
     score = account.scores.name if len(account.scores.name) <= SHORTEST_NAME else "score"
-    columns = ("", "learner", "rows", "train", score, "bound", "standing")
+    columns = ("", "learner", "rows", "train", score, *FORECASTS, "standing")
     grid = _grid(*_fitting(*_with_scores(columns, rows), width))
     more = len(account.learners) - len(rows)
     return Group(Text(said.line), Text(_bar(said)), grid, *([Text(f"... and {more:,} more")] if more else []))

@@ -41,13 +41,13 @@ function fillCard(name) {
     );
 }
 
-// Training and validation scores of one learner, its bound, and what was evaluated ahead. Each chart has its own scale.
+// Training and validation scores of one learner, its score at best, and what was evaluated ahead. Each chart has its own scale.
 function learnerChart(learner, width, height, font) {
-  const { points, ahead, corrected, bound } = learner;
+  const { points, ahead, corrected, at_best: best } = learner;
   const shown = [...points, ...ahead];
   const scores = shown.flatMap(([, train, valid]) => (train === null ? [valid] : [train, valid]));
   const [low, high] = roomyRange(scores);
-  const range = [low, Math.max(high, Math.min(bound ?? high, high + (high - low) / 2))]; // with room for the bound
+  const range = [low, Math.max(high, Math.min(best ?? high, high + (high - low) / 2))]; // with room for the best
   const marks = ticks(range);
   const kept = height < 200 ? [marks[0], marks.at(-1)] : marks;
   const letter = font * 0.62;
@@ -74,7 +74,7 @@ function learnerChart(learner, width, height, font) {
     const x = Math.min(scale.x(size), width - (letter * sizeWords(size).length) / 2 - 2);
     chart.append(draw("text", { x, y: height - 3, "text-anchor": "middle" }, sizeWords(size)));
   }
-  const bounds = points.length ? boundLine(points, corrected, bound, full) : [];
+  const bounds = points.length ? boundLine(points, corrected, best, full) : [];
   const clip = `clip-${(clips += 1)}`;
   const inside = draw("g", { "clip-path": `url(#${clip})` });
   const plane = draw("rect", { x: left - 4, y: 2, width: edges.right - left + 8, height: edges.bottom + 4 });
@@ -104,15 +104,15 @@ function spots({ points, corrected, ahead }, { x, y }, r) {
   ];
 }
 
-function scoreWords({ points, bound }) {
+function scoreWords({ points, at_best: best }) {
   if (!points.length) return "nothing measured yet";
   const [size, train, valid] = points[points.length - 1];
-  const most = bound === null ? "" : `, bound ${number(bound)}`;
+  const most = best === null ? "" : `, at best ${number(best)} with all`;
   const training = train === null ? "" : ` and training ${number(train)}`;
   return `validation ${number(valid)}${training} with ${count(size)} rows${most}`;
 }
 
-// The bound grows in proportion to the rows: a bent line, since sizes are drawn by their logarithm.
+// The score at best grows in proportion to the rows: a bent line, since sizes are drawn by their logarithm.
 function boundLine(points, corrected, bound, full) {
   const [size] = points[points.length - 1];
   const start = corrected[corrected.length - 1];

@@ -2,7 +2,7 @@
 
 const ONE_CHART =
   "Across: training rows, on a logarithmic scale. Solid: validation scores. Dotted: training scores." +
-  " Dashed: the bound, up to all rows. Circles: corrected scores, where a drop from one size to the next is" +
+  " Dashed: at best, up to all rows. Circles: corrected scores, where a drop from one size to the next is" +
   " averaged out. Squares: sizes that were evaluated ahead and not asked for yet.";
 
 const detail = { learner: "", drawn: "" };

@@ -98,9 +98,9 @@ function overviewView(measured, looks, width) {
   return { axis, scale, marks, across, width, tall, beside, height: tall + below };
 }
 
-// The range, with some room for the bounds of the highlighted learners.
+// The range, with some room for what the highlighted learners reach at best.
 function withBounds({ place, range: [low, high] }, looks) {
-  const bounds = [...looks.keys()].map((name) => run.learners.get(name).bound).filter((bound) => bound !== null);
+  const bounds = [...looks.keys()].map((name) => run.learners.get(name).at_best).filter((best) => best !== null);
   const [least, most] = extent(bounds.map(place));
   const room = 0.25 * (high - low);
   return [Math.min(low, Math.max(least, low - room)), Math.max(high, Math.min(most, high + room))];
@@ -160,9 +160,9 @@ function curvePath(points, which, { x, y }, { place }) {
 }
 
 function overviewCurve(learner, look, scale, axis) {
-  const { points, corrected, bound, ahead } = learner;
+  const { points, corrected, at_best: best, ahead } = learner;
   const parts = [];
-  const bounds = boundLine(points, corrected, bound, run.header.full_size);
+  const bounds = boundLine(points, corrected, best, run.header.full_size);
   if (bounds.length) parts.push(draw("path", { d: curvePath(bounds, 1, scale, axis), class: `fan ${look}` }));
   if (recalled("training"))
     parts.push(draw("path", { d: curvePath(points, 1, scale, axis), class: `trained ${look}` }));

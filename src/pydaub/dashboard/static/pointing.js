@@ -115,7 +115,7 @@ function showTip(place, at) {
   const words = [
     `validation ${number(valid)} with ${count(size)} rows`,
     train === null ? "" : `training ${number(train)}`,
-    learner.bound === null ? "" : `bound ${number(learner.bound)}`,
+    learner.likely === null ? "" : `likely ${number(learner.likely)}, at best ${number(learner.at_best)} with all`,
     marked(learner.standing),
   ];
   tip.replaceChildren(
