@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 LATE: Final = 0.5  # once no more than this share of the time limit is left, chances count
 WAIT: Final = 0.1  # share of the best chance that may be lost by waiting for what the strategy wants
-UNSURE: Final = 0.9  # standard deviation of the logarithm of the seconds that a training takes
+# Standard deviation of the logarithm of the seconds that a training takes: of any, and for each doubling of the rows.
+JITTER, DOUBLING = 0.5, 0.2
 PROBABLE: Final = 0.5
 MARGIN: Final = 1.5  # a training makes room for one that promises so many times as much
 NO_WAITING: Final = 2.0  # a first evaluation makes room once so many times the other's time is left
@@ -119,7 +120,8 @@ class Deadline:
             noise = account.scores.standard_error(size, last.outcome) or 0.0
             least = max(least, account.best_with_all_rows + SURE * noise)
         seconds = self._seconds(known, learner, size)
-        return Chance(in_time(seconds, left, took) * known.with_rows(learner, size).gain(least), seconds, allocation)
+        sure = in_time(seconds, math.log2(size / last.allocation.size), left, took)
+        return Chance(sure * known.with_rows(learner, size).gain(least), seconds, allocation)
 
     def _least(self, known: Forecasts, left: float, without: Allocation | None = None) -> float:
         """Return the score to exceed: the best so far, or that of a training that will probably end in time."""
@@ -130,7 +132,8 @@ class Deadline:
         for each, began in account.running.items():
             if each != without and each.learner in known.steps and each not in self._refused:
                 seconds = self._seconds(known, each.learner, each.size)
-                if in_time(seconds, left, account.clock - began) > PROBABLE:
+                doublings = math.log2(each.size / known.steps[each.learner][-1].allocation.size)
+                if in_time(seconds, doublings, left, account.clock - began) > PROBABLE:
                     found = max(found, known.likely_with(each.learner, each.size))
         return found
 
@@ -150,16 +153,18 @@ class Deadline:
         return seconds_ahead(points, size, account.growth(learner), account.scores.rows)
 
 
-def in_time(seconds: float, left: float, took: float = 0.0) -> float:
-    """Return the probability that a training ends within this time if it was forecast to take so many seconds.
+def in_time(seconds: float, doublings: float, left: float, took: float = 0.0) -> float:
+    """Return the probability that a training ends within this time, and has not ended yet.
 
-    >>> in_time(10.0, 10.0)
+    It was forecast to take so many seconds, by one with so many doublings of the rows less.
+
+    >>> in_time(10.0, 2.0, left=10.0)
     0.5
-    >>> in_time(10.0, 30.0, took=10.0) > in_time(10.0, 30.0)
+    >>> in_time(10.0, 6.0, left=20.0) < in_time(10.0, 2.0, left=20.0)
     True
     """
     if left <= 0:
         return 0.0
-    usual = NormalDist(math.log(max(seconds, SHORTEST)), UNSURE)
+    usual = NormalDist(math.log(max(seconds, SHORTEST)), math.hypot(JITTER, DOUBLING * doublings))
     before = usual.cdf(math.log(took)) if took > 0 else 0.0
     return (usual.cdf(math.log(took + left)) - before) / (1 - before) if before < 1 else 0.0
