@@ -161,7 +161,19 @@ def test_the_readable_table(pydaub: Any, curves: Path) -> None:
     code, out, err = pydaub("replay", curves, "--jobs", 2)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == "learner rows train valid likely at best bound total s standing".split()
+    assert lines[0].split() == [
+        "learner",
+        "rows",
+        "train",
+        "valid",
+        "likely",
+        "at",
+        "best",
+        "bound",
+        "total",
+        "s",
+        "standing",
+    ]
     assert lines[1].split() == ["steep", "100", "1.0000", "0.9000", "0.9000", "25.00", "selected"]
     assert "Selected steep: score 0.9000 on all 100 training rows." in out
     assert "Training all 3 learners on all rows: 300 rows, 30.0 s" in out
