@@ -21,8 +21,8 @@ from replays import MEASURED, percent
 from pydaub.errors import PydaubError
 from pydaub.records import Measurement
 from pydaub.runs.advice import advise
-from pydaub.runs.forecasts import curves_of
 from pydaub.runs.folder import RunFolder
+from pydaub.runs.forecasts import curves_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -307,7 +307,7 @@ def certificate(  # noqa: PLR0913  # what a run is
         others=len(others),
         margin=(
             ahead.margin(selected, others, CONFIDENCE)
-            if certain and all(name in ahead.steps for name in others)
+            if certain and all(name in ahead.curves for name in others)
             else None
         ),
         rival=rival,
@@ -341,7 +341,7 @@ def certificate(  # noqa: PLR0913  # what a run is
 def _prospects(ahead: Forecasts, result: Result, scores: Scores) -> tuple[Prospect, ...]:
     """Return what more rows would bring to the selected learner; nothing where only one size is known."""
     score, name = result.valid_score or 0.0, result.selected or ""
-    if len(ahead.steps[name]) == 1:
+    if len(ahead.curves[name].sizes) == 1:
         return ()
     sizes = (times * result.full_size for times in MORE)
     return tuple(prospect(ahead.with_rows(name, rows), score, rows, scores) for rows in sizes)

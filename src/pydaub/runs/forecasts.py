@@ -28,7 +28,8 @@ NOISE_OF: Final = 10  # learners with all rows, the best ones, that tell how noi
 class Forecasts:
     """The forecasts of a run at one moment, whatever its strategy: they are made from curves alone.
 
-    Outcomes that were evaluated ahead count, so a learner that has had all rows is never forecast.
+    A learner that has had all rows is never forecast, also if that was ahead of its turn. Other outcomes that were
+    evaluated ahead count until the run has ended: what it claims then must not depend on the number of workers.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ class Forecasts:
             for name, steps in self.steps.items()
             if steps[-1].allocation.size == result.full_size
         }
-        curves = {name: _curve(name, steps) for name, steps in self.steps.items()}
+        counted = curves_of(result) if result.stopped is None else self.steps
+        self.curves = curves = {name: _curve(name, steps) for name, steps in counted.items()}
         points = sorted((size, name) for name, curve in curves.items() for size in curve.sizes)
         sizes = sorted({result.full_size, *(size for size, _ in points)})
         self._field = Field(curves, sizes, families.get, scores)
@@ -59,7 +61,7 @@ class Forecasts:
     def of(self, learner: str) -> Forecast | None:
         """Return the forecast of a learner on all rows; None if it has had them, or was never measured."""
         if learner not in self._known:
-            self._known[learner] = self._field.forecast(learner) if learner in self.steps else None
+            self._known[learner] = self._field.forecast(learner) if self._ahead(learner) else None
         return self._known[learner]
 
     def with_rows(self, learner: str, rows: int) -> Forecast:
@@ -98,14 +100,19 @@ class Forecasts:
         return [found for name in others if (found := self._contender(name)) is not None]
 
     def _contender(self, learner: str) -> Contender | None:
-        return self._field.contender(learner) if learner in self.steps else None
+        return self._field.contender(learner) if self._ahead(learner) else None
+
+    def _ahead(self, learner: str) -> bool:
+        """Return whether a learner has been measured, but not on all rows."""
+        return learner in self.curves and learner not in self.at_full
 
     def _noise(self) -> float:
         """Return the standard error of a learner's own of the logarithm of its error, from pairs of learners.
 
         That is the noise of the difference of two learners with all rows, over the square root of 2; 0 if unknown.
         """
-        best = sorted(self.at_full, key=lambda name: -self.at_full[name])[:NOISE_OF]
+        known = self.at_full.keys() & self.curves.keys()
+        best = sorted(known, key=lambda name: (-self.at_full[name], name))[:NOISE_OF]
         parts = [self.steps[name][-1].outcome.parts for name in best]  # type: ignore[union-attr]  # measured
         pairs = [[a - b for a, b in zip(parts[0], each, strict=False)] for each in parts[1:] if each]
         errors = [found for each in pairs if (found := standard_error(each)) is not None]
