@@ -18,6 +18,7 @@ from pydaub import (
     Scores,
     Started,
     Step,
+    Strategy,
     Table,
     TableEngine,
 )
@@ -41,7 +42,9 @@ CURVES = {
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
 
 
-def replayed(kind: type, scores: Scores | None = None, stop: int | None = None) -> tuple[Account, list[Event]]:
+def replayed(
+    kind: type[Strategy], scores: Scores | None = None, stop: int | None = None
+) -> tuple[Account, list[Event]]:
     """Return a run and its events; `stop` says after how many of them it is looked at."""
     table = Table(
         {
@@ -60,7 +63,7 @@ def replayed(kind: type, scores: Scores | None = None, stop: int | None = None) 
 
 
 @every_strategy
-def test_a_journal_alone_tells_the_same_as_the_run(kind: type) -> None:
+def test_a_journal_alone_tells_the_same_as_the_run(kind: type[Strategy]) -> None:
     account, events = replayed(kind)
     again = Account.of(events)
     assert certificate_of(again) == certificate_of(account)
@@ -68,7 +71,7 @@ def test_a_journal_alone_tells_the_same_as_the_run(kind: type) -> None:
 
 
 @every_strategy
-def test_at_every_moment_every_view_shows_the_same_quantiles(kind: type) -> None:
+def test_at_every_moment_every_view_shows_the_same_quantiles(kind: type[Strategy]) -> None:
     _, events = replayed(kind)
     for stop in range(2, len(events) + 1):
         account = Account.of(events[:stop], held=True)
@@ -88,7 +91,7 @@ def test_at_every_moment_every_view_shows_the_same_quantiles(kind: type) -> None
 
 
 @every_strategy
-def test_who_has_had_all_rows_is_no_rival_and_all_name_the_same_one(kind: type) -> None:
+def test_who_has_had_all_rows_is_no_rival_and_all_name_the_same_one(kind: type[Strategy]) -> None:
     account, _ = replayed(kind)
     found, claim = contest(account), certificate_of(account)
     assert found is not None

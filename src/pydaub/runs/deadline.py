@@ -13,14 +13,16 @@ from pydaub.runs.account import SURE
 from pydaub.runs.forecasts import forecasts, score_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydaub.runs.account import Account
     from pydaub.runs.forecasts import Forecasts
 
 LATE: Final = 0.5  # once no more than this share of the time limit is left, chances count
-WAIT: Final = 0.1  # share of the best chance that may be lost by waiting for what the strategy wants
 # Standard deviation of the logarithm of the seconds that a training takes: of any, and for each doubling of the rows.
 JITTER, DOUBLING = 0.5, 0.2
-PROBABLE: Final = 0.5
+UNLIKELY, PROBABLE = 0.1, 0.5
+SAFE: Final = 0.8  # a training begins before its probability to end in time falls below this
 MARGIN: Final = 1.5  # a training makes room for one that promises so many times as much
 NO_WAITING: Final = 2.0  # a first evaluation makes room once so many times the other's time is left
 LOOKS: Final = 50  # within a time limit
@@ -29,10 +31,11 @@ MOST_LEARNERS: Final = 200  # that are looked at, those with the highest scores
 
 
 class Chance(NamedTuple):
-    """By how much a training will raise the best score on average, and the seconds that it takes."""
+    """By how much a training raises the best score on average, with its seconds and the doublings of the rows."""
 
     gain: float
     seconds: float
+    doublings: float
     allocation: Allocation
 
 
@@ -40,8 +43,8 @@ class Deadline:
     """Says what must be begun, and what must make room for it, for the best answer within a time limit.
 
     A training promises what its score is expected to exceed the best one by, times the probability that it ends in
-    time. In the first half of the time, the strategy decides. After that, the most promising training begins as soon as
-    it would lose a tenth of that by waiting for what the strategy wants next; until then, and where nothing promises
+    time. In the first half of the time, the strategy decides. After that, the most promising training begins; if the
+    strategy weighs costs, only before what it wants next would make it unlikely to end in time. Where nothing promises
     anything, the strategy still decides.
 
     Parameters
@@ -50,21 +53,29 @@ class Deadline:
         The run.
     time_limit
         Seconds that the run may take; infinite if there is no limit.
+    clock
+        Returns the seconds of the run so far.
     """
 
-    def __init__(self, account: Account, time_limit: float) -> None:
-        self._account, self._time_limit = account, time_limit
+    def __init__(self, account: Account, time_limit: float, clock: Callable[[], float]) -> None:
+        self._account, self._time_limit, self._clock = account, time_limit, clock
         self._refused: set[Allocation] = set()  # cannot be begun, or had to make room
 
-    def due(self, left: float) -> Allocation | None:
-        """Return what must be begun now, if that is not left to the strategy; `left` is the time until the limit."""
+    def due(self, left: float, *, free: bool = True) -> Allocation | None:
+        """Return what must be begun now, if that is not left to the strategy.
+
+        `left` is the time until the limit; `free` says whether there is a worker for it.
+        """
         if left == math.inf or left > LATE * self._time_limit:
             return None
         best = self._best(left)
         if best is None:
             return None
-        later = self._best(left - self._following())
-        return best.allocation if later is None or later.gain < (1 - WAIT) * best.gain else None
+        if free and not self._account.strategy.weighs_costs:
+            return best.allocation
+        wait = self._following() if free else self._until_free()
+        later = in_time(best.seconds, best.doublings, left - wait)
+        return best.allocation if later < SAFE else None
 
     def in_the_way(self, due: Allocation, left: float) -> Allocation | None:
         """Return the training that must make room for what is due; None if a free worker is waited for."""
@@ -72,7 +83,7 @@ class Deadline:
         wanted = self._chance(known, due, left, self._least(known, left))
         found, least = None, wanted.gain / MARGIN
         for each, began in account.running.items():
-            took = account.clock - began
+            took = self._clock() - began
             if each.learner in known.steps:
                 gain = self._chance(known, each, left, self._least(known, left, without=each), took).gain
             else:  # nothing is known of it
@@ -93,15 +104,16 @@ class Deadline:
 
     def _best(self, left: float) -> Chance | None:
         """Return the training that promises most within this time; None if none promises anything."""
-        strategy, known = self._account.strategy, forecasts(self._account)
-        least, racing = self._least(known, left), strategy.racing - {each.learner for each in self._account.running}
+        account, strategy, known = self._account, self._account.strategy, forecasts(self._account)
+        least, racing = self._least(known, left), strategy.racing - {each.learner for each in account.running}
+        done = self._refused | account.ahead.keys() | account.known.keys()
         scores = {name: score_of(known.steps[name][-1]) for name in known.steps if name in racing}
         found = None
         for name in nlargest(MOST_LEARNERS, scores, key=scores.__getitem__):
             had = known.steps[name][-1].allocation.size
             for size in strategy.schedule.sizes:
                 wanted = Allocation(name, size)
-                if size > had and wanted not in self._refused and wanted not in self._account.known:
+                if size > had and wanted not in done:
                     chance = self._chance(known, wanted, left, least)
                     if chance.gain > (found.gain if found else 0.0):
                         found = chance
@@ -115,13 +127,15 @@ class Deadline:
         account, (learner, size) = self._account, (allocation.learner, allocation.size)
         last = known.steps[learner][-1]
         if size <= last.allocation.size or not isinstance(last.outcome, Measurement):
-            return Chance(0.0, 0.0, allocation)
+            return Chance(0.0, 0.0, 0.0, allocation)
         if size < account.full_size and account.first_with_all_rows is not None:
             noise = account.scores.standard_error(size, last.outcome) or 0.0
             least = max(least, account.best_with_all_rows + SURE * noise)
         seconds = self._seconds(known, learner, size)
-        sure = in_time(seconds, math.log2(size / last.allocation.size), left, took)
-        return Chance(sure * known.with_rows(learner, size).gain(least), seconds, allocation)
+        doublings = math.log2(size / last.allocation.size)
+        sure = in_time(seconds, doublings, left, took)
+        gain = known.with_rows(learner, size).gain(least) if sure > UNLIKELY else 0.0
+        return Chance(sure * gain, seconds, doublings, allocation)
 
     def _least(self, known: Forecasts, left: float, without: Allocation | None = None) -> float:
         """Return the score to exceed: the best so far, or that of a training that will probably end in time."""
@@ -133,7 +147,7 @@ class Deadline:
             if each != without and each.learner in known.steps and each not in self._refused:
                 seconds = self._seconds(known, each.learner, each.size)
                 doublings = math.log2(each.size / known.steps[each.learner][-1].allocation.size)
-                if in_time(seconds, doublings, left, account.clock - began) > PROBABLE:
+                if in_time(seconds, doublings, left, self._clock() - began) > PROBABLE:
                     found = max(found, known.likely_with(each.learner, each.size))
         return found
 
@@ -142,13 +156,22 @@ class Deadline:
         guess, known = next(self._account.strategy.forecast(), None), forecasts(self._account)
         if guess is None:
             return 0.0
-        if guess.learner in known.steps:
-            return self._seconds(known, guess.learner, guess.size)
-        return fmean(steps[0].outcome.seconds for steps in known.steps.values())
+        return self._seconds(known, guess.learner, guess.size)
+
+    def _until_free(self) -> float:
+        """Return the seconds until a worker will probably be free."""
+        account, known = self._account, forecasts(self._account)
+        found = math.inf
+        for each, began in account.running.items():
+            took = self._clock() - began
+            found = min(found, max(self._seconds(known, each.learner, each.size) - took, took))
+        return found
 
     def _seconds(self, known: Forecasts, learner: str, size: int) -> float:
-        """Return how long a training will probably take."""
-        account, steps = self._account, known.steps[learner]
+        """Return how long a training will probably take; a first one, as long as those of the others."""
+        account, steps = self._account, known.steps.get(learner)
+        if steps is None:
+            return fmean(each[0].outcome.seconds for each in known.steps.values())
         points = [(each.allocation.size, each.outcome) for each in steps if isinstance(each.outcome, Measurement)]
         return seconds_ahead(points, size, account.growth(learner), account.scores.rows)
 
@@ -167,4 +190,5 @@ def in_time(seconds: float, doublings: float, left: float, took: float = 0.0) ->
         return 0.0
     usual = NormalDist(math.log(max(seconds, SHORTEST)), math.hypot(JITTER, DOUBLING * doublings))
     before = usual.cdf(math.log(took)) if took > 0 else 0.0
-    return (usual.cdf(math.log(took + left)) - before) / (1 - before) if before < 1 else 0.0
+    after = (usual.cdf(math.log(took + left)) - before) / (1 - before) if before < 1 else 0.0
+    return min(after, left / (took + left)) if took > seconds else after  # what is late may take as long again

@@ -178,7 +178,7 @@ class Loop:
         self._refused: set[Allocation] = set()
         self._reserve = reserve  # seconds before the deadline that are needed once the run has stopped
         limited = math.inf if time_limit is None else time_limit
-        self._deadline, self._limit = engine.clock + limited, Deadline(self._account, limited)
+        self._deadline, self._limit = engine.clock + limited, Deadline(self._account, limited, lambda: self._clock)
         self._paused_at: float | None = None
 
     def run(self) -> Account:
@@ -333,7 +333,7 @@ class Loop:
         while True:
             elapsed = {each: self._clock - began[each] for each in self._pending if each in began}
             found = self._strategy.dispensable(elapsed, crowded=not self._engine.free)
-            due = None if found or self._engine.free else self._limit.due(self._left())
+            due = None if found or self._engine.free else self._limit.due(self._left(), free=False)
             if due is not None:
                 found = self._limit.in_the_way(due, self._left())
             if found is None:
@@ -470,7 +470,7 @@ class Loop:
 
         The strategy has not asked for it. So the run goes on as it would without it, whenever it is resumed.
         """
-        urgent = self._limit.due(self._left())
+        urgent = self._limit.due(self._left(), free=self._engine.free > 0)
         if urgent is None:
             return
         if not self._engine.free and (other := self._limit.in_the_way(urgent, self._left())):
