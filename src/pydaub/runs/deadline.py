@@ -60,6 +60,8 @@ class Deadline:
     def __init__(self, account: Account, time_limit: float, clock: Callable[[], float]) -> None:
         self._account, self._time_limit, self._clock = account, time_limit, clock
         self._refused: set[Allocation] = set()  # cannot be begun, or had to make room
+        self._found: Chance | None = None  # at the last look
+        self._look_again = math.inf  # at this time left
 
     def due(self, left: float, *, free: bool = True) -> Allocation | None:
         """Return what must be begun now, if that is not left to the strategy.
@@ -68,7 +70,7 @@ class Deadline:
         """
         if left == math.inf or left > LATE * self._time_limit:
             return None
-        best = self._best(left)
+        best = self._best_lately(left)
         if best is None:
             return None
         if free and not self._account.strategy.weighs_costs:
@@ -102,11 +104,31 @@ class Deadline:
         """Return the seconds until the next look."""
         return left if left == math.inf else max(self._time_limit / LOOKS, SHORTEST)
 
+    def _best_lately(self, left: float) -> Chance | None:
+        """Return what promised most at the last look, if that was not long ago and it has not begun."""
+        account, found = self._account, self._found
+        if left > self._look_again and (
+            found is None
+            or (
+                found.allocation.learner in account.strategy.racing
+                and found.allocation.learner not in {each.learner for each in account.running}
+                and found.allocation not in self._done()
+            )
+        ):
+            return found
+        self._look_again = left - self.until(left)
+        self._found = self._best(left)
+        return self._found
+
+    def _done(self) -> set[Allocation]:
+        """Return what is not begun again."""
+        return self._refused | self._account.ahead.keys() | self._account.known.keys()
+
     def _best(self, left: float) -> Chance | None:
         """Return the training that promises most within this time; None if none promises anything."""
         account, strategy, known = self._account, self._account.strategy, forecasts(self._account)
         least, racing = self._least(known, left), strategy.racing - {each.learner for each in account.running}
-        done = self._refused | account.ahead.keys() | account.known.keys()
+        done = self._done()
         scores = {name: score_of(known.steps[name][-1]) for name in known.steps if name in racing}
         found = None
         for name in nlargest(MOST_LEARNERS, scores, key=scores.__getitem__):
@@ -131,7 +153,7 @@ class Deadline:
         if size < account.full_size and account.first_with_all_rows is not None:
             noise = account.scores.standard_error(size, last.outcome) or 0.0
             least = max(least, account.best_with_all_rows + SURE * noise)
-        seconds = self._seconds(known, learner, size)
+        seconds = self._seconds(learner, size)
         doublings = math.log2(size / last.allocation.size)
         sure = in_time(seconds, doublings, left, took)
         gain = known.with_rows(learner, size).gain(least) if sure > UNLIKELY else 0.0
@@ -142,10 +164,11 @@ class Deadline:
         account, leader = self._account, self._account.leader
         found = -math.inf
         if leader is not None:
-            found = next(score_of(each) for each in known.steps[leader.learner] if each.allocation == leader)
+            own = (score_of(each) for each in known.steps[leader.learner] if each.allocation == leader)
+            found = next(own, found)
         for each, began in account.running.items():
             if each != without and each.learner in known.steps and each not in self._refused:
-                seconds = self._seconds(known, each.learner, each.size)
+                seconds = self._seconds(each.learner, each.size)
                 doublings = math.log2(each.size / known.steps[each.learner][-1].allocation.size)
                 if in_time(seconds, doublings, left, self._clock() - began) > PROBABLE:
                     found = max(found, known.likely_with(each.learner, each.size))
@@ -153,26 +176,25 @@ class Deadline:
 
     def _following(self) -> float:
         """Return the seconds of what the strategy will probably ask for next."""
-        guess, known = next(self._account.strategy.forecast(), None), forecasts(self._account)
-        if guess is None:
-            return 0.0
-        return self._seconds(known, guess.learner, guess.size)
+        guess = next(self._account.strategy.forecast(), None)
+        return 0.0 if guess is None else self._seconds(guess.learner, guess.size)
 
     def _until_free(self) -> float:
         """Return the seconds until a worker will probably be free."""
-        account, known = self._account, forecasts(self._account)
         found = math.inf
-        for each, began in account.running.items():
+        for each, began in self._account.running.items():
             took = self._clock() - began
-            found = min(found, max(self._seconds(known, each.learner, each.size) - took, took))
+            found = min(found, max(self._seconds(each.learner, each.size) - took, took))
         return found
 
-    def _seconds(self, known: Forecasts, learner: str, size: int) -> float:
+    def _seconds(self, learner: str, size: int) -> float:
         """Return how long a training will probably take; a first one, as long as those of the others."""
-        account, steps = self._account, known.steps.get(learner)
-        if steps is None:
-            return fmean(each[0].outcome.seconds for each in known.steps.values())
-        points = [(each.allocation.size, each.outcome) for each in steps if isinstance(each.outcome, Measurement)]
+        account, strategy = self._account, self._account.strategy
+        curve = strategy.curve(learner)
+        if not curve.sizes:
+            curves = map(strategy.curve, strategy.learners)
+            return fmean([each.measurements[0].seconds for each in curves if each.sizes] or [0.0])
+        points = [*zip(curve.sizes, curve.measurements, strict=True)]
         return seconds_ahead(points, size, account.growth(learner), account.scores.rows)
 
 
