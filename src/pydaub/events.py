@@ -31,9 +31,16 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The strategy asked for this allocation. `bound` and `priority` are the learner's at that moment, if any.
+    """The strategy asked for an allocation.
 
-    `why` is what a strategy that is asked again before all outcomes are known needs to take up the same decision.
+    Parameters
+    ----------
+    allocation
+        What it asked for.
+    bound, priority
+        Those of the learner at that moment, if any.
+    why
+        The reason as a word, from which the strategy can take up the same decision again.
     """
 
     allocation: Allocation

@@ -566,7 +566,10 @@ def test_resuming_what_was_changed(finished: Finished, tmp_path: Path) -> None:
     folder = shutil.copytree(finished.folder, tmp_path / "copied")
     about = json.loads((folder / "run.json").read_text())
     del about["crc"]  # as its message says
-    for changed, named in (({"seed": 3}, "seed"), ({"learners": "tree,knn-5"}, "definitions, learners")):
+    for changed, named in (
+        ({"seed": 3}, "seed"),
+        ({"learners": "tree,knn-5"}, "definitions, growths, learners, promises"),
+    ):
         (folder / "run.json").write_text(json.dumps({**about, "request": {**about["request"], **changed}}))
         assert f"must be of the same run, got one with other settings: {named}." in refused("resume", folder)
     (folder / "run.json").write_text(json.dumps({**about, "request": {**about["request"], "strategy": "magic"}}))

@@ -109,7 +109,7 @@ def test_a_finished_run_is_shown_with_its_learners(finished_run: Path, tab: Any)
         playwright.expect(tab.locator("#audit")).not_to_be_empty()
         assert tab.locator("#log li").count() > 3
         titles = [re.sub(r"\W", "", title) for title in tab.locator("thead th").all_inner_texts()]
-        assert titles[titles.index("Bound") + 1] == "Priority"
+        assert titles[titles.index("Likely") + 1] == "Atbest"
         first = tab.locator("tbody tr").first
         playwright.expect(first).to_contain_text("★ selected")
         first.locator("button").click()

@@ -351,7 +351,8 @@ def _parts(rows: list[float]) -> tuple[float, ...]:
 
 def test_a_run_that_was_stopped_has_no_certificate() -> None:
     table = table_of({"a": [0.5, 0.6, 0.7, 0.75, 0.76], "b": [0.1, 0.1, 0.1, 0.1, 0.95]})
-    result = run(Daub(table.learners, Schedule(SIZES)), TableEngine(table), time_limit=4.5)
+    daub = Daub(table.learners, Schedule(SIZES))
+    result = run(daub, TableEngine(table), watch=lambda _, account: len(account.steps) > 4)
     found = certified(result, table.learners)
     assert found.sentences[0] == (
         "No certificate: no learner has had all 160 rows. The best score so far is 0.7000, by a with 40 rows."

@@ -35,7 +35,7 @@ SMALLEST_CHANCE: Final = 1e-12
 BEST: Final = 0.95  # the quantile that is shown as the most that a learner may reach
 # Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
 # for less, steps of the learner's own family for more.
-PRIOR, OTHER_SIZE, OWN_FAMILY = 15.0, 0.25, 4.0
+PRIOR, OTHER_SIZE, OWN_FAMILY = 35.0, 0.25, 4.0
 # They count for less in a run whose steps are more alike than recorded ones. The variance in other runs counts as much
 # as so many steps: about twice as much as it varies from run to run, because late risers are rare and cost most.
 VARIANCE_PRIOR: Final = 16.0

@@ -106,19 +106,20 @@ class Deadline:
 
     def _best_lately(self, left: float) -> Chance | None:
         """Return what promised most at the last look, if that was not long ago and it has not begun."""
-        account, found = self._account, self._found
-        if left > self._look_again and (
-            found is None
-            or (
-                found.allocation.learner in account.strategy.racing
-                and found.allocation.learner not in {each.learner for each in account.running}
-                and found.allocation not in self._done()
-            )
-        ):
-            return found
+        if left > self._look_again and (self._found is None or self._may_begin(self._found.allocation)):
+            return self._found
         self._look_again = left - self.until(left)
         self._found = self._best(left)
         return self._found
+
+    def _may_begin(self, allocation: Allocation) -> bool:
+        account, learner = self._account, allocation.learner
+        return (
+            learner in account.strategy.racing
+            and learner not in {each.learner for each in account.running}
+            and max(account.strategy.curve(learner).sizes, default=0) < allocation.size
+            and allocation not in self._done()
+        )
 
     def _done(self) -> set[Allocation]:
         """Return what is not begun again."""

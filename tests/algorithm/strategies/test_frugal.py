@@ -31,9 +31,10 @@ from pydaub import (
     TableEngine,
     run,
 )
+from pydaub.algorithm import field
 from pydaub.algorithm.forecast import Price
 from pydaub.algorithm.seconds import Growth
-from pydaub.algorithm.strategies import drawing, outlook
+from pydaub.algorithm.strategies import drawing
 from pydaub.algorithm.strategies.costs import OVERRUN
 from pydaub.algorithm.strategies.outlook import LARGE
 from tables import CountingEngine, random_table
@@ -228,10 +229,12 @@ def best(table: Table) -> float:
 def test_it_does_not_matter_in_which_unit_time_is_measured(
     seed: int, change: Callable[[float], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (outlook, drawing):
+    for module in (field, drawing):
         monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
     exactly = Growth(1.0, 0.0, lasts=0.0)  # or rounding decides
     monkeypatch.setattr("pydaub.algorithm.strategies.costs.USUAL_GROWTH", exactly)
+    monkeypatch.setattr("pydaub.algorithm.strategies.costs.GRACE", 0.0)
+    monkeypatch.setattr("pydaub.algorithm.strategies.frugal.GRACE", 0.0)
     table = smooth(seed)
     other = Table(
         {
