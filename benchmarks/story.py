@@ -26,7 +26,10 @@ LEVELS = (3, 5, 8, 20, 60)  # of the categories
 
 
 def made(rows: int, columns: int, seed: int = 0) -> pd.DataFrame:
-    """Return numbers, every fifth column a category, and a class that depends on them, and on which pairs of them are high or low together."""
+    """Return numbers, every fifth column a category, and a class that depends on them.
+
+    It also depends on which pairs of numbers are high or low together.
+    """
     rng = np.random.default_rng(seed)
     numbers = rng.normal(size=(rows, columns - columns // 5))
     levels = [LEVELS[place % len(LEVELS)] for place in range(columns // 5)]
@@ -90,7 +93,7 @@ def main() -> None:
             "--out",
             str(out),
         ]
-        subprocess.run([*command, *limit], check=True, capture_output=True)
+        subprocess.run([*command, *limit], check=True, capture_output=True)  # noqa: S603  # our own command
         print(told(out / "journal.jsonl"))
 
 

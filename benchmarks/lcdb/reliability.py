@@ -30,7 +30,8 @@ import numpy as np
 from benchmarks.lcdb.curves import tasks, tasks_11
 from benchmarks.lcdb.diagrams import Fan, draw_fans, draw_reliability
 from benchmarks.lcdb.steps import DIGITS, Recorded, Steps, errors_of, left_out, nearest, steps_of
-from pydaub.algorithm.forecast import LEVELS, WEIGHTS, reductions, use
+from pydaub.algorithm.experience import LEVELS, WEIGHTS, reductions
+from pydaub.algorithm.forecast import use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from benchmarks.lcdb.curves import SEEDS, tasks, tasks_11
-from pydaub.algorithm.forecast import LEVELS, SLOPE_UNIT, Scale
+from pydaub.algorithm.experience import LEVELS, SLOPE_UNIT
+from pydaub.algorithm.forecast import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

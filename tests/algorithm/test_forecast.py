@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from functools import reduce
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pydaub.algorithm.forecast import (
-    FAR,
-    LEVELS,
-    NORMAL,
-    PLACES,
-    PRIOR,
-    WEIGHTS,
-    Experience,
-    Forecast,
-    Price,
-    Scale,
-    at_places,
-    gain_of,
-    mixed,
-    noise_of,
-    place_of,
-    prior_of,
-    reductions,
-    use,
-)
+from pydaub.algorithm.experience import FARTHEST, LEVELS, NORMAL, Moments, learned, reductions
+from pydaub.algorithm.forecast import Forecast, Price, Scale, gain_of, noise_of, use
 from pydaub.algorithm.recorded import FIRST, STEPS
 
 slopes = st.none() | st.floats(-5.0, 5.0)
 doublings = st.floats(0.1, 30.0)
-spreads = st.lists(
-    st.tuples(st.floats(-FAR, len(LEVELS) + FAR), st.floats(0.1, 40.0)), max_size=5, unique_by=lambda pair: pair[0]
-).map(mixed)
+spreads = st.lists(st.floats(-FARTHEST, FARTHEST), max_size=5).map(
+    lambda places: learned(reduce(Moments.with_one, places, Moments()))
+)
 steps = st.lists(st.tuples(st.floats(0.5, 4.0), st.floats(0.001, 1000.0)), min_size=1, max_size=3)
 
 
@@ -53,22 +35,6 @@ def forecasts(draw: st.DrawFn) -> Forecast:
 
 
 prices = st.builds(Price, st.floats(1e-7, 1.0), st.floats(1e-3, 1e6))
-
-
-@given(slopes, doublings)
-def test_recorded_quantiles_ascend(slope: float | None, over: float) -> None:
-    found = reductions(slope, over)
-    assert len(found) == len(LEVELS)
-    assert all(low <= high for low, high in pairwise(found))
-
-
-def test_the_levels_are_the_middles_of_what_each_quantile_stands_for() -> None:
-    assert math.isclose(sum(WEIGHTS), 1)
-    before = 0.0
-    for level, weight in zip(LEVELS, WEIGHTS, strict=True):
-        assert math.isclose(level, before + weight / 2)
-        before += weight
-    assert [round(0.5 * math.erfc(-z / math.sqrt(2)), 3) for z in NORMAL] == [*LEVELS]
 
 
 @given(forecasts(), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
@@ -139,43 +105,12 @@ def test_no_score_is_above_the_top(best: float, top: float | None, others: list[
     assert scale.error(best - 1) > scale.error(best)
 
 
-@given(slopes, doublings, st.floats(-0.5, len(LEVELS) - 0.5))
-def test_a_place_is_that_of_its_reduction(slope: float | None, over: float, place: float) -> None:
-    recorded = reductions(slope, over)
-    (reduction,) = at_places(recorded, [place])
-    (again,) = at_places(recorded, [place_of(recorded, reduction)])
-    assert again == pytest.approx(reduction, abs=1e-9)
-
-
-@given(spreads)
-def test_mixed_places_ascend(spread: tuple[float, ...]) -> None:
-    assert all(low <= high for low, high in pairwise(spread))
-
-
-@given(st.floats(0.0, len(LEVELS) - 1.0), st.integers(1, 200))
-def test_the_steps_of_a_run_draw_the_forecast_to_where_they_fell(place: float, count: int) -> None:
-    few, many = mixed([(place, 1.0)] * count), mixed([(place, 1.0)] * 10 * count)
-    assert all(abs(more - place) <= abs(less - place) + 1e-9 for less, more in zip(few, many, strict=True))
-    assert mixed([(place, 1.0)] * 10_000)[1:-1] == pytest.approx([place] * (len(LEVELS) - 2), abs=0.1)
-    assert mixed([]) == PLACES
-
-
-def test_a_run_teaches_the_size_and_the_family_first() -> None:
-    known = Experience()
-    recorded = reductions(None, 2.0)
-    for _ in range(20):
-        known.add(0, "x", recorded, recorded[-1])
-    own, size, other = known.spread(0, "x"), known.spread(0, None), known.spread(1, None)
-    assert all(a >= b >= c for a, b, c in zip(own, size, other, strict=True))
-    assert sum(own) > sum(size) > sum(other) > sum(PLACES)
-
-
 def test_fewer_rows_make_a_forecast_less_certain() -> None:
     scale = Scale(1.0, logarithmic=True)
     noises = [noise_of(scale, 0.1, rows) for rows in (100, 1000, 10_000)]
     assert noises == sorted(noises, reverse=True)
     assert noise_of(scale, 0.1, None) == 0.0
-    wide, narrow = (Forecast(scale, 0.1, 0.05, noise, ((2.0, 1.0),), (PLACES,)) for noise in (noises[0], 0.0))
+    wide, narrow = (Forecast(scale, 0.1, 0.05, noise, ((2.0, 1.0),), (NORMAL,)) for noise in (noises[0], 0.0))
     assert wide.bound > narrow.bound
     assert wide.quantile(0.05) < narrow.quantile(0.05)
 
@@ -197,28 +132,3 @@ def test_a_benchmark_may_forecast_by_another_table() -> None:
     finally:
         use()
     assert reductions(0.1, 2.0) == before
-
-
-@given(st.lists(st.floats(-FAR, len(LEVELS) + FAR), max_size=60))
-def test_recorded_curves_count_for_less_the_more_alike_the_steps_of_a_run_are(places: list[float]) -> None:
-    def prior(found: list[float]) -> float:
-        return prior_of(len(found), sum(found), sum(place**2 for place in found))
-
-    middle = sum(places) / len(places) if places else 0.0
-    nearer = [(place + middle) / 2 for place in places]
-    assert 0 < prior(nearer) <= prior(places) * (1 + 1e-9) <= PRIOR * (1 + 1e-6)
-
-
-@given(st.floats(2.0, 6.0), st.integers(10, 60))
-def test_gains_that_follow_each_other_alike_make_the_forecast_certain_soon(place: float, count: int) -> None:
-    alike, apart = Experience(), Experience()
-    recorded = reductions(0.1, 2.0)
-    for number in range(count):
-        alike.add(1, None, recorded, at_places(recorded, [place])[0])
-        apart.add(1, None, recorded, at_places(recorded, [place + (number % 2) * 4 - 2])[0])
-
-    def width(known: Experience) -> float:
-        spread = known.spread(2, None)
-        return spread[LEVELS.index(0.86)] - spread[LEVELS.index(0.14)]
-
-    assert width(alike) < width(apart)

@@ -12,7 +12,7 @@ from benchmarks.lcdb.curves import cuts
 from benchmarks.lcdb.run import Replay, all_replayed, figures, groups, jobs, losers, pattern, table
 from benchmarks.lcdb.steps import left_out, recorded_of, steps_of
 from lcdb.made import SIZES, task
-from pydaub.algorithm import forecast
+from pydaub.algorithm.experience import reductions
 from pydaub.algorithm.recorded import FIRST
 
 
@@ -72,13 +72,13 @@ def test_a_job_puts_its_table_in_use_and_takes_it_back() -> None:
     given = [task(3), task(5, steepness=0.9)]
     with ThreadPool(1) as pool:
         first, second = jobs(given, ["frugal delta 0.01", "full"], pool)
-    shipped = forecast.reductions(None, 1.0)
+    shipped = reductions(None, 1.0)
     expected = all_replayed(first)
     assert [each.method for each in expected] == ["frugal delta 0.01", "full"]
-    assert forecast.reductions(None, 1.0) == shipped == tuple(FIRST[1])
+    assert reductions(None, 1.0) == shipped == tuple(FIRST[1])
     with pytest.raises(KeyError):
         all_replayed(second._replace(methods=["no such method"]))
-    assert forecast.reductions(None, 1.0) == shipped
+    assert reductions(None, 1.0) == shipped
     assert all_replayed(first) == expected
 
 

@@ -15,7 +15,7 @@ from benchmarks.lcdb.reliability import DOUBLINGS, EDGES, Shares, fan, groups, o
 from benchmarks.lcdb.steps import DOUBLINGS as RECORDED_DOUBLINGS
 from benchmarks.lcdb.steps import SLOPES, Recorded, Steps
 from lcdb.made import task
-from pydaub.algorithm.forecast import LEVELS
+from pydaub.algorithm.experience import LEVELS
 
 COUNT = 20_000
 QUANTILES = tuple(NormalDist().inv_cdf(level) for level in LEVELS)

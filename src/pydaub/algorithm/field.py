@@ -13,25 +13,23 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
+from pydaub.algorithm.experience import NORMAL, WEIGHTS, Experience, Moments, learned, reductions
 from pydaub.algorithm.forecast import (
     LEAST_SECONDS,
-    NORMAL,
-    PLACES,
     SMALLEST_ERROR,
     SMALLEST_SHARE,
-    WEIGHTS,
-    Experience,
     Forecast,
     Scale,
     noise_of,
     normal_score,
-    reductions,
 )
+from pydaub.algorithm.seconds import USUAL_GROWTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pydaub.algorithm.curve import Curve
+    from pydaub.algorithm.seconds import Growth
     from pydaub.records import Scores
 
 SHARED: Final = 0.5  # correlation of the places of two learners
@@ -55,6 +53,8 @@ class Field:
         Returns the family of a learner, or None.
     scores
         What the scores are.
+    growth
+        Returns how a learner grows.
 
     Attributes
     ----------
@@ -73,32 +73,45 @@ class Field:
         sizes: Sequence[int],
         family: Callable[[str], str | None],
         scores: Scores,
+        growth: Callable[[str], Growth] = lambda _: USUAL_GROWTH,
     ) -> None:
         self._curves, self._sizes, self._family, self._scores = curves, sizes, family, scores
+        self._growth = growth
         self.scale = Scale.of(scores.top, -math.inf, [], proportion=scores.proportion)
         self.best, self.noise = -math.inf, 0.0
         self._firsts: list[float] = []  # scores at the first size, in order
         self._experience = Experience()
+        self._taken: dict[str, int] = {}  # how many measurements of each learner have been taken up
         self._factors: dict[int, tuple[float, float]] = {}  # by size
 
     def take(self, learner: str, count: int | None = None) -> bool:
         """Take up a measurement, by default the last one, and return whether the forecasts of others change by it."""
         curve = self._curves[learner]
         curve = curve if count is None else curve.prefix(count)
+        self._taken[learner] = len(curve.sizes)
         self._factors.clear()
         score = curve.measurements[-1].valid_score
         if curve.sizes[-1] == self._sizes[0]:
             insort(self._firsts, score)
         self.best = max(self.best, score)
         scale = Scale.of(self._scores.top, self.best, self._firsts, proportion=self._scores.proportion)
-        rescaled, self.scale = scale != self.scale, scale
-        if (place := _quarter(curve)) is not None:
-            size = curve.sizes[place]
-            slope, before = self._state(curve.prefix(place + 1))
-            recorded = reductions(slope, math.log2(curve.sizes[-1] / size))
-            fell, step = math.log(before / self.error(score)), self._sizes.index(size)
-            rescaled = self._experience.add(step, self._family(learner), recorded, fell) or rescaled
-        return rescaled
+        if scale == self.scale:
+            return self._learn(curve)
+        self.scale, self._experience = scale, Experience()  # what was learned is of errors that are others now
+        for name, taken in self._taken.items():
+            for end in range(1, taken):
+                self._learn(self._curves[name].prefix(end + 1))
+        return True
+
+    def _learn(self, curve: Curve) -> bool:
+        """Take up the last step of a curve, and return whether forecasts change by it."""
+        if (place := _quarter(curve)) is None:
+            return False
+        size = curve.sizes[place]
+        slope, before = self._state(curve.prefix(place + 1))
+        recorded = reductions(slope, math.log2(curve.sizes[-1] / size))
+        fell, step = math.log(before / self.error(curve.measurements[-1].valid_score)), self._sizes.index(size)
+        return self._experience.add(step, self._family(curve.learner), recorded, fell)
 
     def forecast(self, learner: str, seconds: Sequence[float] | None = None) -> Forecast | None:
         """Return the forecast of a measured learner; None if it has had the last size.
@@ -133,11 +146,11 @@ class Field:
         slope, error = self._state(curve.prefix(curve.sizes.index(size) + 1))
         step = math.log2(curve.sizes[-1] / size), LEAST_SECONDS
         score = self.scale.score(self.error(curve.measurements[-1].valid_score))
-        place = -normal_score(Forecast(self.scale, error, slope, 0.0, (step,), (PLACES,)).chance(score))
+        place = -normal_score(Forecast(self.scale, error, slope, 0.0, (step,), (NORMAL,)).chance(score))
         return min(max(place, NORMAL[0]), NORMAL[-1])
 
     def _forecast(self, learner: str, ahead: Sequence[int], seconds: Sequence[float]) -> Forecast:
-        curve, family = self._curves[learner], self._family(learner)
+        curve, family, surprise = self._curves[learner], self._family(learner), self._growth(learner).surprise
         place = self._sizes.index(curve.sizes[-1])
         slope, error = self._state(curve)
         # What others have gained says little about a learner of another kind whose curve has not been seen at all.
@@ -152,7 +165,8 @@ class Field:
                 for smaller, size, cost in zip((curve.sizes[-1], *ahead), ahead, seconds, strict=False)
             ),
             tuple(
-                PLACES if alone else self._experience.spread(step, family) for step in range(place, place + len(ahead))
+                learned(Moments(), surprise) if alone else self._experience.spread(step, family, surprise)
+                for step in range(place, place + len(ahead))
             ),
         )
 

@@ -1,9 +1,7 @@
 """The forecast of a learner's score with more rows: a distribution, from recorded curves and from this run's own steps.
 
-A score is turned into an *error* (`Scale`). A step to more rows divides the error by exp(Y), and recorded curves tell
-how the log-error reduction Y is distributed after a certain slope (`recorded.py`, written by
-`python -m benchmarks.lcdb.steps`). They are only the prior: where the steps of this run fall among the recorded ones
-moves and narrows the distribution for the steps that are to come (`Experience`).
+A score is turned into an *error* (`Scale`). A step to more rows divides the error by exp(Y), where Y is drawn from what
+recorded curves and the steps of this run tell (`experience.py`).
 """
 
 from __future__ import annotations
@@ -15,33 +13,27 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from pydaub.algorithm.recorded import DOUBLINGS, FIRST, SLOPES, STEPS
+from pydaub.algorithm.experience import (
+    LEVELS,
+    MIDDLE,
+    NORMAL,
+    SLOPE_UNIT,
+    TABLE,
+    TAIL,
+    WEIGHTS,
+    at_places,
+    reductions,
+)
+from pydaub.algorithm.recorded import FIRST, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_TABLE: Final[list[Any]] = [FIRST, STEPS]  # in use
-# The quantiles that are recorded, and the share of the outcomes that each stands for.
-LEVELS: Final = (0.01, 0.05, 0.14, 0.29, 0.50, 0.71, 0.86, 0.95, 0.99)
-WEIGHTS: Final = (0.02, 0.06, 0.12, 0.18, 0.24, 0.18, 0.12, 0.06, 0.02)
-NORMAL: Final = (-2.326, -1.645, -1.080, -0.553, 0.0, 0.553, 1.080, 1.645, 2.326)  # of a normal variable
-PLACES: Final = tuple(float(place) for place in range(len(LEVELS)))
-MIDDLE: Final = LEVELS.index(0.5)
-TAIL: Final = math.log(LEVELS[1] / LEVELS[0])  # how much rarer the outermost quantile is than the one before it
 NORMALS: Final = NormalDist()
 SMALLEST_CHANCE: Final = 1e-12
 BEST: Final = 0.95  # the quantile that is shown as the most that a learner may reach
-# Recorded curves count as much as so many steps of this run. Steps to other sizes than the one that is forecast count
-# for less, steps of the learner's own family for more.
-PRIOR, OTHER_SIZE, OWN_FAMILY = 35.0, 0.25, 4.0
-# They count for less in a run whose steps are more alike than recorded ones. The variance in other runs counts as much
-# as so many steps: about twice as much as it varies from run to run, because late risers are rare and cost most.
-VARIANCE_PRIOR: Final = 16.0
-VARIANCE: Final = sum(weight * (place - MIDDLE) ** 2 for place, weight in zip(PLACES, WEIGHTS, strict=True))
-AGAIN: Final = 1.5  # the distributions are worked out anew when the number of steps has grown by this factor
-FAR: Final = 3.0  # places beyond the first and the last quantile at which a step of this run still counts
 # Share of the standard error that is specific to a learner. All learners are scored on the same validation rows, so
 # most of the error is common to them and cancels in a comparison.
 OWN_NOISE: Final = 0.25
@@ -49,7 +41,6 @@ OWN_NOISE: Final = 0.25
 LONG_RUNNING: Final = 0.5  # a training that takes longer than forecast will take this share of its time longer still
 
 # Numerical safeguards.
-SLOPE_UNIT: Final = 0.02  # slopes are told apart on the scale of arcsinh(slope / SLOPE_UNIT)
 MOST_REDUCTION: Final = 10.0  # cap on a log-error reduction; exp(-10) is practically zero
 SMALLEST_SHARE: Final = 1e-4  # floor on the error as a share of the learner's largest, if the noise is not known
 SMALLEST_ERROR: Final = 1e-300  # avoids the logarithm of zero
@@ -140,160 +131,11 @@ def noise_of(scale: Scale, error: float, rows: int | None) -> float:
     return OWN_NOISE * deviation / (share if scale.logarithmic else 1.0) / error
 
 
-def reductions(slope: float | None, doublings: float) -> tuple[float, ...]:
-    """Return the recorded quantiles of the log-error reduction over so many doublings of the rows.
-
-    Parameters
-    ----------
-    slope
-        Log-error reduction per doubling in the step before; None for a learner with a single point.
-    doublings
-        Their number; between two recorded ones, and below the first, quantiles are interpolated, and beyond the last
-        they grow in proportion.
-    """
-    place = bisect_left(DOUBLINGS, doublings)
-    if place == len(DOUBLINGS):
-        return tuple(each * doublings / DOUBLINGS[-1] for each in _recorded(slope, place - 1))
-    above = _recorded(slope, place)
-    if place == 0:
-        return tuple(each * doublings / DOUBLINGS[0] for each in above)
-    share = (doublings - DOUBLINGS[place - 1]) / (DOUBLINGS[place] - DOUBLINGS[place - 1])
-    return tuple(low + share * (high - low) for low, high in zip(_recorded(slope, place - 1), above, strict=True))
-
-
 def use(first: Sequence[Sequence[float]] = FIRST, steps: Sequence[Sequence[Sequence[float]]] = STEPS) -> None:
     """Forecast by another table than the one that is shipped, for benchmarks."""
-    _TABLE[:] = first, steps
+    TABLE[:] = first, steps
     for each in (_relative_room, _tree, _after):
         each.cache_clear()
-
-
-def _recorded(slope: float | None, place: int) -> Sequence[float]:
-    first, steps = _TABLE
-    if slope is None:
-        found: Sequence[float] = first[place]
-        return found
-    at = min(max(math.asinh(slope / SLOPE_UNIT), SLOPES[0]), SLOPES[-1]) - SLOPES[0]
-    at /= SLOPES[1] - SLOPES[0]
-    left = min(int(at), len(SLOPES) - 2)
-    share = at - left
-    return [low + share * (high - low) for low, high in zip(steps[place][left], steps[place][left + 1], strict=True)]
-
-
-class Experience:
-    """Where the steps of this run fell among the recorded ones.
-
-    A step's *place* is the (interpolated) number of the quantile that it reached. Places are comparable between
-    learners with different slopes: they tell how the gains of this run follow each other. A step is from one place of
-    the schedule to the next, and learners of one family gain alike.
-    """
-
-    def __init__(self) -> None:
-        self._places: dict[tuple[int, str | None], list[float]] = {}
-        self._count, self._used = 0, 0
-        self._after_slope = (0, 0.0, 0.0)  # of steps after a slope: their number, the sum of places, that of squares
-        self._known: dict[tuple[int, str | None], tuple[float, ...]] = {}
-
-    def add(self, step: int, family: str | None, recorded: Sequence[float], reduction: float) -> bool:
-        """Take up a step, and return whether forecasts have changed because of it.
-
-        Parameters
-        ----------
-        step
-            Its number in the schedule.
-        family
-            The learner's family, if it has one.
-        recorded
-            The quantiles that were recorded for such a step.
-        reduction
-            What the step brought.
-        """
-        place = place_of(recorded, reduction)
-        self._places.setdefault((step, family), []).append(place)
-        if step:  # before the first one there is no slope
-            count, total, squares = self._after_slope
-            self._after_slope = count + 1, total + place, squares + place**2
-        self._count += 1
-        if self._count < AGAIN * self._used:
-            return False
-        self._used = self._count
-        self._known.clear()
-        return True
-
-    def spread(self, step: int, family: str | None) -> tuple[float, ...]:
-        """Return the places that take the place of the recorded quantiles."""
-        key = step, family
-        if key not in self._known:
-            weighed = []
-            for (other, kind), places in self._places.items():
-                weight = 1.0 if other == step else OTHER_SIZE
-                if family is not None and kind == family:
-                    weight *= OWN_FAMILY
-                weighed += [(place, weight) for place in places]
-            self._known[key] = mixed(weighed, prior_of(*self._after_slope))
-        return self._known[key]
-
-
-def prior_of(count: int, total: float, squares: float) -> float:
-    """Return how many steps of a run recorded curves count as much as.
-
-    That is in proportion to the variance of its places, as in empirical Bayes: the more alike its own steps are, the
-    less there is to learn from others. The variance is estimated from these steps and, in logarithms, from recorded
-    runs.
-
-    Parameters
-    ----------
-    count, total, squares
-        The number of steps, the sum of their places, and that of their squares.
-
-    >>> prior_of(0, 0.0, 0.0) == PRIOR
-    True
-    >>> prior_of(30, 150.0, 753.0) < PRIOR / 5
-    True
-    """
-    if not count:
-        return PRIOR
-    apart = max(squares - total**2 / count, 0.0)
-    ratio = (1 + apart / VARIANCE) / (count + 1)  # a recorded step counts too, so that equal places prove little
-    return PRIOR * min(ratio ** (count / (count + VARIANCE_PRIOR)), 1.0)
-
-
-def mixed(seen: Iterable[tuple[float, float]], prior: float = PRIOR) -> tuple[float, ...]:
-    """Return the quantiles of the places that were seen, each with its weight, and of the recorded ones.
-
-    >>> mixed([]) == PLACES
-    True
-    >>> sum(mixed([(8.0, 30.0)])) > sum(PLACES)
-    True
-    """
-    seen = [*seen]
-    if not seen:
-        return PLACES
-    recorded = [(place, prior * weight) for place, weight in zip(PLACES, WEIGHTS, strict=True)]
-    places, weights = zip(*sorted([*recorded, *seen]), strict=True)
-    total = sum(weights)
-    levels = [(after - weight / 2) / total for after, weight in zip(accumulate(weights), weights, strict=True)]
-    return tuple(_between(levels, places, level) for level in LEVELS)
-
-
-def place_of(recorded: Sequence[float], reduction: float) -> float:
-    """Return the place of a reduction among the recorded quantiles, extended beyond the first and the last."""
-    right = min(max(bisect_left(recorded, reduction), 1), len(recorded) - 1)
-    low, high = recorded[right - 1], recorded[right]
-    if high <= low:
-        return float(right)
-    return min(max(right - 1 + (reduction - low) / (high - low), -FAR), len(recorded) - 1 + FAR)
-
-
-def at_places(recorded: Sequence[float], places: Sequence[float]) -> tuple[float, ...]:
-    """Return the reductions at these places among the recorded quantiles."""
-    if places is PLACES:
-        return tuple(recorded)
-    found = []
-    for place in places:
-        left = min(max(int(place), 0), len(recorded) - 2)
-        found.append(recorded[left] + (place - left) * (recorded[left + 1] - recorded[left]))
-    return tuple(found)
 
 
 def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:

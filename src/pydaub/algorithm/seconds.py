@@ -17,7 +17,7 @@ MARGIN: Final = 0.2
 
 
 class Growth(NamedTuple):
-    """How the seconds of a learner grow with the rows that it is trained on.
+    """How the seconds of a learner grow with the rows that it is trained on, and how much its gains vary.
 
     Fitting takes seconds in proportion to (rows + starting) ** exponent: what does not grow with the rows takes as long
     as so many of them.
@@ -34,12 +34,15 @@ class Growth(NamedTuple):
     lasts
         How much of the difference between an observed exponent and the declared one is expected to last. The times of
         two samples say less about the next one than what is known of a kind of learner.
+    surprise
+        By how many times the gains of the learner with more rows vary as much as those of others.
     """
 
     exponent: float = 1.0
     starting: float = 0.0
     per_row: float = 0.0
     lasts: float = 0.3
+    surprise: float = 1.0
 
     def distance(self, size: float, larger: float) -> float:
         """Return the logarithm of how many times as much a larger size is, starting included."""

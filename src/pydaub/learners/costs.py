@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COSTS: Final = Path(__file__).with_name("costs.json")
 # How the seconds of each kind of learner grow, as `benchmarks/seconds.py --fit` finds. Kernel machines compare rows
 # with rows, and predict by those that they keep. Neighbours are looked up among all rows. Boosting by histograms costs
-# about the same for few rows as for more, but has larger trees then.
+# about the same for few rows as for more, but has larger trees then. Networks may learn late what others never learn.
 GROWTHS: Final = {
     kind: growth
     for growth, kinds in {
@@ -37,7 +37,8 @@ GROWTHS: Final = {
         Growth(1.1, 500): ("GradientBoosting",),
         Growth(1.1, 300): ("DecisionTree", "ExtraTree"),
         Growth(1.2, 2000): ("ExtraTrees",),
-        Growth(1.0, 200): ("MLP", "SGD", "PassiveAggressive", "Perceptron", "LinearSVC", "LinearSVR"),
+        Growth(1.0, 200, surprise=2.0): ("MLP", "RealMLP"),
+        Growth(1.0, 200): ("SGD", "PassiveAggressive", "Perceptron", "LinearSVC", "LinearSVR"),
         Growth(1.0, 2000): ("LogisticRegression", "BernoulliNB", "MultinomialNB", "ComplementNB", "CategoricalNB"),
         Growth(1.0, 1000): (
             *("RandomForest", "Bagging", "AdaBoost", "FIGS", "OneR", "GreedyRuleList", "GaussianNB", "NearestCentroid"),

@@ -63,16 +63,19 @@ class Deadline:
         self._found: Chance | None = None  # at the last look
         self._look_again = math.inf  # at this time left
 
-    def due(self, left: float, *, free: bool = True) -> Allocation | None:
+    def due(self, left: float, *, free: bool = True, idle: bool = False) -> Allocation | None:
         """Return what must be begun now, if that is not left to the strategy.
 
-        `left` is the time until the limit; `free` says whether there is a worker for it.
+        `left` is the time until the limit; `free` says whether there is a worker for it, and `idle` whether nothing
+        runs and the strategy wants nothing more.
         """
-        if left == math.inf or left > LATE * self._time_limit:
+        if left == math.inf or (left > LATE * self._time_limit and not idle):
             return None
         best = self._best_lately(left)
         if best is None:
             return None
+        if idle:
+            return best.allocation
         if free and not self._account.strategy.weighs_costs:
             return best.allocation
         wait = self._following() if free else self._until_free()

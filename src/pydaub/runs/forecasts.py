@@ -9,15 +9,17 @@ from weakref import WeakKeyDictionary
 
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.field import Field, margin, none_better
+from pydaub.algorithm.seconds import USUAL_GROWTH
 from pydaub.records import Measurement
 from pydaub.runs.paired import standard_error
 from pydaub.runs.result import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pydaub.algorithm.field import Contender
     from pydaub.algorithm.forecast import Forecast
+    from pydaub.algorithm.seconds import Growth
     from pydaub.records import Scores
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
@@ -39,9 +41,17 @@ class Forecasts:
         What its scores are.
     families
         The family of each learner that has one.
+    growth
+        Returns how a learner grows.
     """
 
-    def __init__(self, result: Result, scores: Scores, families: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        result: Result,
+        scores: Scores,
+        families: Mapping[str, str],
+        growth: Callable[[str], Growth] = lambda _: USUAL_GROWTH,
+    ) -> None:
         self.steps = curves_of(result, with_guesses=True)
         self.at_full = {
             name: score_of(steps[-1])
@@ -52,7 +62,7 @@ class Forecasts:
         self.curves = curves = {name: _curve(name, steps) for name, steps in counted.items()}
         points = sorted((size, name) for name, curve in curves.items() for size in curve.sizes)
         sizes = sorted({result.full_size, *(size for size, _ in points)})
-        self._field = Field(curves, sizes, families.get, scores)
+        self._field = Field(curves, sizes, families.get, scores, growth)
         for size, name in points:
             self._field.take(name, curves[name].sizes.index(size) + 1)
         self._field.noise = 0.0 if scores.proportion else self._noise()
@@ -129,7 +139,7 @@ def forecasts(account: Account) -> Forecasts:
     version = len(account.steps), len(account.ahead), len(account.hurried)
     known = _KNOWN.get(account)
     if known is None or known[0] != version:
-        known = version, Forecasts(account.result, account.scores, account.settings.get("families", {}))
+        known = version, Forecasts(account.result, account.scores, account.settings.get("families", {}), account.growth)
         _KNOWN[account] = known
     return known[1]
 

@@ -325,7 +325,10 @@ class Loop:
         if due is not None:
             return self._account.begin(due, "limit")
         self._strategy.left = left
-        return self._account.ask()
+        asked = self._account.ask()
+        if asked is None and not self._pending and (due := self._limit.due(left, idle=True)) is not None:
+            return self._account.begin(due, "limit")
+        return asked
 
     def _make_room(self) -> None:
         """End what the strategy would not ask for any more."""

@@ -96,10 +96,10 @@ def test_all_begin_and_then_the_most_promising_for_its_time_goes_on() -> None:
         {"dear": [0.60, 0.62, 0.63, 0.64], "good": [0.70, 0.80, 0.84, 0.86], "weak": [0.50, 0.5, 0.5, 0.5]},
         {"dear": 100_000.0},
     )
-    assert asked(Frugal(table.learners, SCHEDULE, delta=0.1), table) == [
-        *("dear400", "good400", "weak400"),
-        *("good1600", "good6400", "weak1600", f"good{N}"),
-    ], "more of the weak one had to be seen before the good one was worth all rows"
+    done = asked(Frugal(table.learners, SCHEDULE, delta=0.1), table)
+    assert done[:5] == ["dear400", "good400", "weak400", "good1600", "good6400"]
+    assert done[-1] == f"good{N}", "more of the weak one had to be seen before the good one was worth all rows"
+    assert {*done[5:-1]} <= {"weak1600", "weak6400"}
 
 
 def test_a_dear_learner_is_put_off_but_never_dropped() -> None:
@@ -309,7 +309,7 @@ def test_relatives_that_are_behind_are_not_trained_on_all_rows() -> None:
     assert together.seconds < alone.seconds
     assert sum(step.allocation.size == SIZES[-1] for step in together.steps) <= 6
     assert worth_of(together) >= worth_of(alone) - 0.01
-    again = run(Frugal.from_settings(strategy.settings), TableEngine(table, 1))
+    again = run(Frugal.from_settings(strategy.settings), TableEngine(table, 2))
     assert again.steps == together.steps
 
 
@@ -340,7 +340,7 @@ def test_of_a_family_that_promises_little_only_the_first_start() -> None:
     assert strategy.untried == {*curves} - tried
     why = strategy.ruled_out()["bad9"]
     assert why.startswith("others of its kind promise too little to start it, and good")
-    assert run(Frugal.from_settings(strategy.settings), TableEngine(table)).steps == result.steps
+    assert run(Frugal.from_settings(strategy.settings), TableEngine(table, 2)).steps == result.steps
     everyone = run(Frugal(curves, SCHEDULE, 0.003), TableEngine(table))
     assert result.seconds < everyone.seconds
     assert worth_of(result) >= worth_of(everyone)
@@ -459,8 +459,9 @@ def test_who_was_ahead_with_as_many_rows_is_tried_further() -> None:
     while asked_ := strategy.ask():
         told[f"{asked_.learner}{asked_.size}"] = strategy.reason
         strategy.tell(asked_, table[asked_])
-    assert told["ahead6400"] == "it was ahead of the best with all rows when both had fewer"
-    assert f"ahead{N}" not in told, "with 6,400 rows it was not, and nothing is worth its time at this price"
+    further = [each for each in told if each.startswith("ahead") and each != f"ahead{SIZES[0]}"]
+    assert told[further[0]] == "it was ahead of the best with all rows when both had fewer"
+    assert len(further) == 1, "with more rows it was not, and nothing is worth its time at this price"
 
 
 def test_a_dip_by_chance_ends_nobody() -> None:
@@ -527,7 +528,7 @@ def test_its_settings_make_it_anew(seed: int) -> None:
         ({"costs": {"a": (1.0, 9.0)}}, "`costs` must be a positive factor and an exponent from 0.5 to 3.0"),
         ({"scores": None}, "`scores` must be Scores, got None"),
         ({"growths": 5}, "`growths` must be given by name, or None, got 5"),
-        ({"growths": {"a": 5}}, "`growths` must be up to 4 numbers, got 5 for 'a'"),
+        ({"growths": {"a": 5}}, "`growths` must be up to 5 numbers, got 5 for 'a'"),
         ({"spaces": "a"}, "`spaces` must be given by name, or None, got 'a'"),
         ({"families": [1]}, "`families` must be given by name, or None, got .1."),
         ({"costs": {"a": ("x", 1.0)}}, "`costs` must be a number, got 'x'"),

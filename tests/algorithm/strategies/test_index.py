@@ -7,7 +7,8 @@ import random
 import pytest
 
 from cases import seeds
-from pydaub.algorithm.forecast import PLACES, Forecast, Price, Scale
+from pydaub.algorithm.experience import NORMAL
+from pydaub.algorithm.forecast import Forecast, Price, Scale
 from pydaub.algorithm.strategies.index import Index
 
 SCALE = Scale(1.0, logarithmic=True)
@@ -16,7 +17,7 @@ SCALE = Scale(1.0, logarithmic=True)
 def drawn(rng: random.Random) -> Forecast:
     steps = tuple((rng.uniform(1, 3), rng.uniform(0.1, 100.0)) for _ in range(rng.randint(1, 3)))
     slope = rng.choice([None, rng.gauss(0.05, 0.1)])
-    return Forecast(SCALE, rng.uniform(0.05, 1.0), slope, 0.0, steps, (PLACES,) * len(steps))
+    return Forecast(SCALE, rng.uniform(0.05, 1.0), slope, 0.0, steps, (NORMAL,) * len(steps))
 
 
 @pytest.mark.parametrize("seed", seeds(5, 20))

@@ -69,6 +69,10 @@ class Costs:
         growths = {name: list(growth) for name, growth in self._growths.items()}
         return {"costs": MEASURED if self._declared is None else self._declared, "growths": growths}
 
+    def growth(self, learner: str) -> Growth:
+        """Return how a learner, or its group, grows."""
+        return self._growths.get(learner, self._growths.get(self._groups.of(learner) or "", USUAL_GROWTH))
+
     def of(self, learner: str, size: int) -> float:
         """Return what a training is expected to cost, or its declared cost."""
         group = self._groups.of(learner) or ""
@@ -80,7 +84,7 @@ class Costs:
         if scored is not None and size < self._full_size:
             rows = max(scored, size) if rows is None else min(rows, max(scored, size))
         points = list(zip(curve.sizes, curve.measurements, strict=True))
-        growth = self._growths.get(learner, self._growths.get(group, USUAL_GROWTH))
+        growth = self.growth(learner)
         ratios = self._ratios(learner, size)
         found = curve.measurements[-1].own_seconds * median(ratios) if ratios else 0.0
         found = found or seconds_ahead(points, size, growth, rows)

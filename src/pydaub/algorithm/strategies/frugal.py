@@ -293,6 +293,7 @@ class Frugal(Steerable):
             return self._first(name)
         decided = self._decide()
         if decided and self._seconds(decided[0]) > self.left:
+            self._walk()
             decided = self._index.highest(self._price(), self._expected_best(), self.learners, self.left)
         chosen = decided[0] if decided else None
         if chosen is None and (chosen := self._was_ahead(self.left)):
@@ -308,6 +309,12 @@ class Frugal(Steerable):
         ):
             self._why = "ensemble"
         return None if chosen is None else self._limited(self._next_of(chosen))
+
+    def _walk(self) -> None:
+        """Let learners whose last step would take too long go on size by size."""
+        for name in [name for name in self._direct if self._seconds(name) > self.left]:
+            self._look(name)
+        self._rank()
 
     def _seconds(self, learner: str) -> float:
         return self._index.forecasts[learner].steps[0][1]
@@ -349,8 +356,7 @@ class Frugal(Steerable):
             return allocation
         if known is None:  # a guess, before the first outcome
             return replace(allocation, limit=self._costs.first_limit(allocation.learner))
-        following = allocation == self._next_of(allocation.learner)
-        seconds = known.steps[0][1] if following else self._costs.of(allocation.learner, allocation.size)
+        seconds = self._costs.of(allocation.learner, allocation.size)
         return replace(allocation, limit=OVERRUN * seconds + GRACE)
 
     def _was_ahead(self, left: float = math.inf) -> str | None:
@@ -459,6 +465,7 @@ class Frugal(Steerable):
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
         learner = allocation.learner
         self._leave(learner)
+        self._direct.discard(learner)
         self._index.forecasts.pop(learner, None)
         seconds = self._costs.paid(allocation, outcome)
         if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
@@ -483,7 +490,7 @@ class Frugal(Steerable):
             self._bounds[learner] = self._curves[learner].measurements[-1].valid_score
             return
         self._direct.discard(learner)
-        if self._groups.of(learner) and len(known.steps) > 1:
+        if len(known.steps) > 1 and known.steps[-1][1] <= self.left:
             at_once = known.at_once()
             if at_once.worth(price) > known.worth(price):
                 known = at_once

@@ -51,7 +51,7 @@ class Outlook(Field):
         scores: Scores,
         delta: float,
     ) -> None:
-        super().__init__(curves, schedule.sizes, groups.of, scores)
+        super().__init__(curves, schedule.sizes, groups.of, scores, costs.growth)
         self._costs, self._delta = costs, delta
         self._all_rows: dict[str, float] = {}  # seconds that each learner takes with all rows, forecast or measured
         self._everything = 0.0  # their sum
