@@ -25,9 +25,9 @@ MIDDLE: Final = LEVELS.index(0.5)
 TAIL: Final = math.log(LEVELS[1] / LEVELS[0])  # how much rarer the outermost quantile is than the one before it
 SLOPE_UNIT: Final = 0.02  # slopes are told apart on the scale of arcsinh(slope / SLOPE_UNIT)
 # What a run's steps tell of its next ones. MEANS is the variance of the means of places between recorded runs. A run's
-# own variance around its mean is USUAL_VARIANCE on average, which counts as much as PRIOR steps. With FREEDOM, the tails
-# before the first step are as long as recorded ones. Steps to other sizes than the one that is forecast count for less,
-# steps of the learner's own family for more.
+# own variance around its mean is USUAL_VARIANCE on average, which counts as much as PRIOR steps. FREEDOM makes tails
+# about as long as recorded ones while few steps are known. Steps to other sizes than the one that is forecast count for
+# less, steps of the learner's own family for more.
 MEANS, USUAL_VARIANCE, PRIOR = 0.1, 0.6, 2.0
 FREEDOM: Final = 4.0  # degrees, of Student's distribution
 OTHER_SIZE, OWN_FAMILY = 0.4, 4.0

@@ -121,7 +121,7 @@ def test_it_ends_when_nobody_is_worth_the_time(seed: int) -> None:
     table, delta = smooth(seed), random.Random(seed).choice([0.001, 0.01, 0.1])
     strategy, result = finished(table, delta=delta)
     assert result.valid_score is not None
-    for forecast in strategy._index.forecasts.values():  # noqa: SLF001  # what it knows is looked at
+    for forecast in strategy._candidates.index.forecasts.values():  # noqa: SLF001  # what it knows is looked at
         assert forecast.worth(price_of(strategy)) <= result.valid_score
 
 
@@ -141,7 +141,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
         if strategy.reason.startswith("training it further"):
             worths = {
                 name: forecast.worth(price_of(strategy))
-                for name, forecast in strategy._index.forecasts.items()  # noqa: SLF001  # as above
+                for name, forecast in strategy._candidates.index.forecasts.items()  # noqa: SLF001  # as above
                 if name not in strategy.dropped
             }
             assert worths[asked_.learner] == max(worths.values())
@@ -152,7 +152,7 @@ def decisions_that_are_right(rng: random.Random, *, guessing: bool) -> int:
 
 
 def price_of(strategy: Frugal) -> Price:
-    return strategy._outlook.price(strategy._spent)  # noqa: SLF001  # what it knows is looked at
+    return strategy._outlook.price(strategy._candidates.spent)  # noqa: SLF001  # what it knows is looked at
 
 
 @pytest.mark.parametrize("seed", CASES)
@@ -234,7 +234,7 @@ def test_it_does_not_matter_in_which_unit_time_is_measured(
     exactly = Growth(1.0, 0.0, lasts=0.0)  # or rounding decides
     monkeypatch.setattr("pydaub.algorithm.strategies.costs.USUAL_GROWTH", exactly)
     monkeypatch.setattr("pydaub.algorithm.strategies.costs.GRACE", 0.0)
-    monkeypatch.setattr("pydaub.algorithm.strategies.frugal.GRACE", 0.0)
+    monkeypatch.setattr("pydaub.algorithm.strategies.candidates.GRACE", 0.0)
     table = smooth(seed)
     other = Table(
         {

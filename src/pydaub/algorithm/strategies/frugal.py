@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydaub.algorithm.schedule import Schedule
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
-from pydaub.algorithm.strategies.costs import GRACE, MEASURED, OVERRUN, Costs
-from pydaub.algorithm.strategies.drawing import chance_difference, worth_more
+from pydaub.algorithm.strategies.beginners import Beginners
+from pydaub.algorithm.strategies.candidates import Candidates, Race
+from pydaub.algorithm.strategies.costs import MEASURED, OVERRUN, Costs
 from pydaub.algorithm.strategies.groups import Groups
-from pydaub.algorithm.strategies.index import Index
 from pydaub.algorithm.strategies.outlook import Outlook
-from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.algorithm.strategies.sizes import few, few_for_families
 from pydaub.algorithm.strategies.steerable import Steerable
 from pydaub.errors import InputError
@@ -23,8 +20,6 @@ from pydaub.records import Allocation, Failure, Outcome, Postponed, Scores, from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from pydaub.algorithm.forecast import Forecast, Price
 
 DELTA: Final = Parameter("delta", float, 0.01, "The score that you would give up to halve the time.")
 COSTS: Final = Parameter(
@@ -34,9 +29,6 @@ COSTS: Final = Parameter(
     "Times by which it decides: measured in this run, or declared ones, so that two runs decide alike.",
     (MEASURED, "declared"),
 )
-LEAD: Final = 0.01  # of the error: a learner that was ahead by more with as many rows is tried further
-ALMOST_CERTAIN: Final = 0.05  # the quantile of an outstanding score by which others are measured meanwhile
-LATE_SECONDS: Final = 100.0  # a learner without any outcome may take so long, or as long as everything else
 WHY: Final = {
     "ahead": "it was ahead of the best with all rows when both had fewer",
     "ensemble": "it is among the {} most promising learners, which the ensemble is chosen from",
@@ -140,69 +132,39 @@ class Frugal(Steerable):
         self._groups = Groups(self.learners, spaces or {}, families or {})
         self._costs = Costs(costs, growths or {}, self._curves, self._groups, scores, self.schedule.full_size)
         self._outlook = Outlook(self._curves, self.schedule, self._costs, self._groups, scores, self._delta)
-        self._index = Index(self._position)
-        self._promises = {name: number(value, "promises") for name, value in (promises or {}).items()}
-        self._neutral = median(self._promises.values()) if self._promises else 0.0
-        self._fresh = Ranking()  # learners that are not begun, the most promising first
-        self._late = Ranking()  # learners whose first evaluation was ended, the shortest first
+        race = Race(self._curves, self._position, self._outstanding, self._whys, self._dropped, self._at_full)
+        self._candidates = Candidates(race, self._outlook, self._costs, self._groups, self.schedule.full_size)
+        self._beginners = Beginners(self._position, promises or {}, self._costs)
         for learner in self.learners:
             if learner not in self._groups.waiting:
-                self._fresh.push(self._promise(learner), self._position[learner])
-        self._spent = 0.0
-        self._joined = 0.0  # seconds spent on learners only because an ensemble needs them
-        self._decided: tuple[str, float] | None = None  # the waiting learner with the highest worth, and its worth
-        self._stale = True  # whether `_decided` must be worked out again
-        self._direct: set[str] = set()  # learners that get all rows next, without the sizes between
+                self._beginners.enter(learner)
         self._later: set[str] = set()  # learners that started because others of their kind did well
 
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
         asked = next(iter(self._outstanding), None)
-        yield from self._starts(self.schedule.sizes[0])
+        yield from self._beginners.trainings(self.schedule.sizes[0])
         if self._why == "ensemble":
-            wanted = (name for name in self._wanted() if name not in self._outstanding)
+            wanted = (name for name in self._candidates.wanted(self._members) if name not in self._outstanding)
             yield from (self._limited(self._next_of(name)) for name in wanted)
         elif self.winner is None:
-            self._rank()
-            following = self._index.waiting.first or (0.0, 0)
+            self._candidates.rank()
+            index, (self._key_drops, self._key_drop_count) = self._candidates.index, self._candidates.falls
+            following = index.waiting.first or (0.0, 0)
             alone = asked is not None and not self.concurrent and self._why != "late"
-            own = self._index.most(asked, following[0]) if alone and asked else None
-            yield from map(self._limited, self._promising(self._leaders(self._index.waiting, own)))
+            guesses = self._leaders(index.waiting, index.most(asked, following[0]) if alone and asked else None)
+            yield from map(self._limited, self._candidates.promising(self._best_at_full, guesses, self._next_of))
             # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
             for size in self.schedule.sizes[1:]:
-                yield from self._starts(size)
-            yield from (self._first(self.learners[position]) for _, position in self._late)
-
-    def _promising(self, guesses: Iterator[Allocation]) -> Iterator[Allocation]:
-        """Yield the guesses that will be asked for if the outstanding allocation, on all rows, has its likely score."""
-        asked, price = next(iter(self.outstanding), None), self._price()
-        least = -math.inf if self._best_at_full is None else self._best_at_full
-        likely = -math.inf if asked is None else self.likely(asked.learner) or -math.inf
-        if asked and asked.size == self.schedule.full_size:
-            least = max(least, likely)
-        for guess in guesses:
-            if self._index.most(guess.learner, math.inf) < least:
-                return  # it is ranked by the most that it can be worth, and so are those after it
-            known = self._index.forecasts.get(guess.learner)
-            if known is None or known.likely >= max(least, likely):
-                yield guess
-            elif guess != self._next_of(guess.learner):
-                continue  # further sizes are for those that will probably lead
-            elif least == -math.inf or known.pays(price, known.scale.error(least)):
-                yield guess
-
-    def _starts(self, size: int) -> Iterator[Allocation]:
-        """Yield this size for every learner that waits without an outcome."""
-        names = (self.learners[position] for _, position in self._fresh)
-        yield from (Allocation(name, size, self._costs.first_limit(name)) for name in names)
+                yield from self._beginners.trainings(size)
+            yield from self._beginners.late(self.schedule.sizes[0])
 
     def priority(self, learner: str) -> float | None:
         """Return the learner's worth at today's price of time; at the full size, its score."""
         self._check_known(learner)
         if self._has_all_rows(learner):
             return self._curves[learner].measurements[-1].valid_score
-        known = self._index.forecasts.get(learner)
-        return None if known is None else known.worth(self._price())
+        return self._candidates.worth(learner)
 
     def _ranked_reason(self) -> str:
         worth = self.priority(self.outstanding[-1].learner) if self._outstanding else None
@@ -235,7 +197,7 @@ class Frugal(Steerable):
             **({"members": self._members} if self._members > 1 else {}),
             **({"spaces": self._groups.spaces} if self._groups.spaces else {}),
             **({"families": self._groups.families} if self._groups.families else {}),
-            **({"promises": self._promises} if self._promises else {}),
+            **({"promises": self._beginners.promises} if self._beginners.promises else {}),
             "scores": self._scores.to_json(),
         }
 
@@ -247,10 +209,6 @@ class Frugal(Steerable):
         scores = Scores.from_json(settings["scores"])
         return cls(settings["learners"], Schedule(tuple(settings["sizes"])), scores=scores, **given)
 
-    @staticmethod
-    def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
-        return few(sizes)
-
     @property
     def concurrent(self) -> bool:
         """Whether it may be asked again while outcomes are outstanding: not if two runs are to decide alike."""
@@ -259,7 +217,10 @@ class Frugal(Steerable):
     def begin(self, allocation: Allocation, why: str = "") -> None:
         """Take note that this has been asked for, and why."""
         if why == "more" and (group := self._groups.home(allocation.learner)):
-            self._start_more(group)
+            names = self._groups.start_more(group)
+            self._later.update(names)
+            for name in names:
+                self._enter(name) if name in self._curves else self.add(name)
         super().begin(allocation, why)
         self._leave(allocation.learner)
 
@@ -269,208 +230,72 @@ class Frugal(Steerable):
         That is one that is not worth what is left of it. If it is `crowded`, so that others wait for a worker, it is
         also one that is worth less than the first of those, which takes less time than what is left of it.
         """
-        for learner, allocation in self._outstanding.items():
-            known, took = self._index.forecasts.get(learner), elapsed.get(allocation, 0.0)
-            if known is None or self._whys[learner]:
-                continue  # it was not asked for by its worth
-            following = allocation == self._next_of(learner)
-            left = (known if following else known.at_once()).under_way(took)
-            if left.steps[0][1] < GRACE:
-                continue
-            price = self._price(learner)
-            if self._best_at_full is not None and not left.pays(price, left.scale.error(self._best_at_full)):
-                return allocation
-            first = self._decide() if crowded and left.steps[0][1] > took else None
-            better = first and self._index.forecasts[first[0]]
-            if better and better.steps[0][1] < left.steps[0][1] and left.worth(price) < better.worth(price):
-                return allocation
-        return None
+        return self._candidates.dispensable(self._best_at_full, elapsed, crowded=crowded)
 
     def _choose(self) -> Allocation | None:
-        if first := self._fresh.first:
-            name = self.learners[first[1]]
-            self._why = "later" if name in self._later else "first"
-            return self._first(name)
-        decided = self._decide()
-        if decided and self._seconds(decided[0]) > self.left:
-            self._walk()
-            decided = self._index.highest(self._price(), self._expected_best(), self.learners, self.left)
-        chosen = decided[0] if decided else None
-        if chosen is None and (chosen := self._was_ahead(self.left)):
-            self._why = "ahead"
-        if chosen is None and (group := self._worth_more()):
-            self._why = "more"
-            return self._first(self._groups.next_of(group))
-        if chosen is None and (late := self._overdue()):
-            self._why = "late"
-            return self._first(late)
-        if chosen is None and (
-            chosen := next((each for each in self._wanted() if self._seconds(each) <= self.left), None)
-        ):
-            self._why = "ensemble"
-        return None if chosen is None else self._limited(self._next_of(chosen))
-
-    def _walk(self) -> None:
-        """Let learners whose last step would take too long go on size by size."""
-        for name in [name for name in self._direct if self._seconds(name) > self.left]:
-            self._look(name)
-        self._rank()
-
-    def _seconds(self, learner: str) -> float:
-        return self._index.forecasts[learner].steps[0][1]
-
-    def _price(self, leaving_out: str | None = None) -> Price:
-        """Return the price of time once the outstanding evaluations have ended as forecast."""
-        known = self._index.forecasts
-        names = [name for name in self._outstanding if name in known and name != leaving_out] if self.concurrent else ()
-        return self._outlook.price(self._spent + sum(known[name].steps[0][1] for name in names))
-
-    def _first(self, learner: str) -> Allocation:
-        return Allocation(learner, self.schedule.sizes[0], self._costs.first_limit(learner))
-
-    def _overdue(self) -> str | None:
-        """Return the learner whose first evaluation is tried again next, if it may take so much longer."""
-        if self._late.first is None:
+        self._candidates.left = self.left
+        chosen = self._choice()
+        if chosen is None:
             return None
-        learner = self.learners[self._late.first[1]]
-        most = max(LATE_SECONDS, self._spent)
-        return learner if not self._at_full or (self._costs.first_limit(learner) or 0.0) <= most else None
+        self._why, name = chosen
+        if name in self._curves and self._curves[name].sizes:
+            return self._limited(self._next_of(name))
+        return self._beginners.training(name, self.schedule.sizes[0])
+
+    def _choice(self) -> tuple[str, str] | None:
+        """Return why, and which learner is trained next; None if nothing is worth its time, or fits into it."""
+        candidates, best, left = self._candidates, self._best_at_full, self._candidates.left
+        if name := self._beginners.first:
+            return "later" if name in self._later else "first", name
+        if name := candidates.first_in_time(best):
+            return "", name
+        if name := candidates.was_ahead(left):
+            return "ahead", name
+        rows = self._scores.noise_rows(self.schedule.full_size)
+        if group := candidates.further(best, rows, self.likely):
+            return "more", self._groups.next_of(group)
+        if name := self._beginners.overdue(candidates.spent, alone=not self._at_full):
+            return "late", name
+        wanted = (name for name in candidates.wanted(self._members) if candidates.seconds(name) <= left)
+        name = next(wanted, None)
+        return ("ensemble", name) if name else None
 
     def _next_of(self, learner: str) -> Allocation:
         size = self._size_after(learner, self._curves[learner].sizes[-1])
         return Allocation(learner, size or self.schedule.full_size)
 
     def _size_after(self, learner: str, size: int) -> int | None:
-        if learner in self._direct and size < self.schedule.full_size:
-            return self.schedule.full_size
-        return super()._size_after(learner, size)
+        following = super()._size_after(learner, size)
+        return self.schedule.full_size if following and self._candidates.goes_straight(learner) else following
 
     def _limited(self, allocation: Allocation) -> Allocation:
-        """Return the allocation with the time after which it is ended, several times its forecast.
-
-        The strategy then decides anew, with the higher price. The time depends on the learner alone, so that it is the
-        same for a guess of its next size.
-        """
-        known = self._index.forecasts.get(allocation.learner)
-        if not self._costs.measured:
-            return allocation
-        if known is None:  # a guess, before the first outcome
-            return replace(allocation, limit=self._costs.first_limit(allocation.learner))
-        seconds = self._costs.of(allocation.learner, allocation.size)
-        return replace(allocation, limit=OVERRUN * seconds + GRACE)
-
-    def _was_ahead(self, left: float = math.inf) -> str | None:
-        """Return the learner that was most ahead of the best one at the largest size that both have had.
-
-        Learners whose next size costs more than everything so far must be worth it; it must fit into the time `left`.
-        """
-        if not self._at_full:
-            return None
-        best = min(self._at_full, key=lambda name: (-self._at_full[name], self._position[name]))
-        own, scale = (
-            dict(zip(self._curves[best].sizes, self._curves[best].measurements, strict=True)),
-            self._outlook.scale,
-        )
-        racing = self.racing - self._outstanding.keys()
-        found, most = None, LEAD * (1.0 if scale.logarithmic else self._outlook.stake)
-        for name, known in self._index.forecasts.items():
-            size, score = self._curves[name].sizes[-1], self._curves[name].measurements[-1].valid_score
-            if size in own and name in racing and known.steps[0][1] <= min(self._spent, left):
-                lead = scale.error(own[size].valid_score) - scale.error(score)
-                if lead > most:
-                    found, most = name, lead
-        return found
+        return self._candidates.limited(allocation, self._costs.first_limit(allocation.learner))
 
     def likely(self, learner: str) -> float | None:
         """Return the score that a learner will probably reach on all rows; None if nothing is known of it."""
         self._check_known(learner)
         if learner in self._at_full:
             return self._at_full[learner]
-        known = self._index.forecasts.get(learner)
+        known = self._candidates.index.forecasts.get(learner)
         return None if known is None else known.likely
-
-    @property
-    def forecasts(self) -> Mapping[str, Forecast]:
-        """The forecasts of the learners that have an outcome, but not all rows."""
-        return self._index.forecasts
 
     @property
     def fixed(self) -> Iterable[object]:
         """Values that never change, so that a copy may share them."""
-        return self._index.forecasts.values()
+        return self._candidates.index.forecasts.values()
 
     @property
     def untried(self) -> frozenset[str]:
         """The learners that start only if what others of their kind reach makes that worth their time."""
         return self._groups.waiting
 
-    def _worth_more(self) -> str | None:
-        """Return the family or space whose next learners bring most for their time, if that pays."""
-        best, rows = self._best_at_full, self._scores.noise_rows(self.schedule.full_size)
-        noise = 0.0 if best is None else chance_difference(best, rows)
-        return worth_more(self._groups, self._costs, self.likely, best, noise, self._price())
-
-    def _start_more(self, group: str) -> None:
-        """Let further learners of a family or space start."""
-        names = self._groups.start_more(group)
-        self._later.update(names)
-        for name in names:
-            if name in self._curves:
-                self._enter(name)
-            else:
-                self.add(name)
-
-    def _wanted(self) -> list[str]:
-        """Return the learners that an ensemble needs and that do not have all rows, most promising first."""
-        if self._members == 1 or not self._at_full:
-            return []
-        racing = self.racing - self._outstanding.keys()
-        likely = {name: known.likely for name, known in self._index.forecasts.items() if name in racing}
-        found, wanted, left = 0, list[str](), self._spent - 2 * self._joined
-        for name, _ in sorted({**likely, **self._at_full}.items(), key=lambda each: -each[1]):
-            if name in likely:
-                price = sum(seconds for _, seconds in self._index.forecasts[name].steps)
-                if price > left:
-                    continue
-                left -= price
-                wanted.append(name)
-            found += 1
-            if found == self._members:
-                break
-        return wanted
-
-    def _decide(self) -> tuple[str, float] | None:
-        """Return the learner with the highest worth, and its worth, if that exceeds the best score on all rows."""
-        if self._stale:
-            self._rank()
-            self._decided = self._index.highest(self._price(), self._expected_best(), self.learners)
-            self._stale = False
-        return self._decided
-
-    def _expected_best(self) -> float:
-        """Return the best score on all rows so far, or that an outstanding training will almost certainly reach."""
-        found = -math.inf if self._best_at_full is None else self._best_at_full
-        for learner, allocation in self._outstanding.items():
-            known = self._index.forecasts.get(learner)
-            if known is not None and allocation.size == self.schedule.full_size:
-                found = max(found, known.quantile(ALMOST_CERTAIN))
-        return found
-
-    def _rank(self) -> None:
-        """Bring the ranking up to date."""
-        falls = self._index.rank(self._price(), self._dropped, self._outstanding)
-        self._key_drops += sum(falls)
-        self._key_drop_count += len(falls)
-
     def _update(self, allocation: Allocation, outcome: Outcome) -> None:
-        learner = allocation.learner
+        learner, candidates, seconds = allocation.learner, self._candidates, self._costs.paid(allocation, outcome)
         self._leave(learner)
-        self._direct.discard(learner)
-        self._index.forecasts.pop(learner, None)
-        seconds = self._costs.paid(allocation, outcome)
+        candidates.forget(learner)
         if not isinstance(outcome, Postponed):  # time that was lost on a learner must not make its next try cheaper
-            self._spent += seconds
-        self._joined += seconds if self._whys[learner] == "ensemble" else 0.0
+            candidates.spent += seconds
+        candidates.joined += seconds if self._whys[learner] == "ensemble" else 0.0
         if isinstance(outcome, Failure):
             return
         if isinstance(outcome, Postponed):
@@ -479,53 +304,27 @@ class Frugal(Steerable):
             self._costs.ended(allocation, seconds if overran else seconds / OVERRUN)
             self._enter(learner)
             return
-        others = [*self._index.forecasts] if self._outlook.take(learner) else []
+        others = [*candidates.index.forecasts] if self._outlook.take(learner) else []
         for name in [*others, learner]:
-            self._look(name)
-
-    def _look(self, learner: str) -> None:
-        """Make a learner's forecast, and rank it."""
-        known, price = self._outlook.of(learner), self._price()
-        if known is None:
-            self._bounds[learner] = self._curves[learner].measurements[-1].valid_score
-            return
-        self._direct.discard(learner)
-        if len(known.steps) > 1 and known.steps[-1][1] <= self.left:
-            at_once = known.at_once()
-            if at_once.worth(price) > known.worth(price):
-                known = at_once
-                self._direct.add(learner)
-        self._bounds[learner] = known.bound
-        self._index.put(learner, known)
+            self._bounds[name] = candidates.look(name)
 
     def _enter(self, learner: str) -> None:
-        self._stale = True
+        self._candidates.stale = True
         if not self._curves[learner].sizes:
-            lost = self._costs.lost(learner)
-            ranking, key = (self._late, -lost) if lost else (self._fresh, self._promise(learner))
-            ranking.push(key, self._position[learner])
+            self._beginners.enter(learner)
         elif not self._has_all_rows(learner):
-            self._look(learner)
-
-    def _promise(self, learner: str) -> float:
-        return self._promises.get(learner, self._neutral)
+            self._bounds[learner] = self._candidates.look(learner)
 
     def _leave(self, learner: str) -> None:
-        self._stale = True
+        self._candidates.stale = True
         self._groups.start(learner)
-        for ranking in (self._fresh, self._late):
-            ranking.discard(self._position[learner])
-        self._index.hold(learner)
+        self._beginners.leave(learner)
+        self._candidates.index.hold(learner)
 
-    def _reopen(self) -> None:
-        self._stale = True
+    @staticmethod
+    def _used(sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return few(sizes)
 
     def _done(self) -> bool:
-        return (
-            not self._fresh
-            and self._decide() is None
-            and self._was_ahead() is None
-            and self._worth_more() is None
-            and self._overdue() is None
-            and not self._wanted()
-        )
+        self._candidates.left = math.inf
+        return self._choice() is None

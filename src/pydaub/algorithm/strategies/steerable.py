@@ -188,6 +188,5 @@ class Steerable(Strategy):
     def _leave(self, learner: str) -> None:
         """Remove a learner from the ranking; it may be the outstanding one."""
 
-    @abstractmethod
     def _reopen(self) -> None:
         """Continue a race that was over, because a learner joins it."""
