@@ -464,6 +464,24 @@ def test_who_was_ahead_with_as_many_rows_is_tried_further() -> None:
     assert len(further) == 1, "with more rows it was not, and nothing is worth its time at this price"
 
 
+def test_where_all_rows_take_little_longer_than_a_sample_all_learners_get_them_at_once() -> None:
+    curves = {f"x{place}": [0.6, 0.7, 0.75, 0.8 + place / 1000] for place in range(40)}
+    table = Table(
+        {
+            Allocation(name, size): Measurement(1.0, score, 1 + size / SIZES[-1])
+            for name, some in curves.items()
+            for size, score in zip(SIZES, some, strict=True)
+        }
+    )
+    growths = dict.fromkeys(curves, Growth(1.0, 50_000))  # starting takes as long as so many rows
+    strategy = Frugal(curves, SCHEDULE, growths=growths)
+    result = run(strategy, TableEngine(table))
+    assert result.selected == "x39"
+    assert result.seconds < 1.1 * sum(table[Allocation(name, SIZES[-1])].seconds for name in curves)
+    again = run(Frugal.from_settings(strategy.settings), TableEngine(table))
+    assert again.steps == result.steps
+
+
 def test_a_dip_by_chance_ends_nobody() -> None:
     curves = {"steady": [0.80, 0.83, 0.84, 0.85], "dips": [0.85, 0.82, 0.90, 0.93]}
     assert finished(table_of(curves), delta=1e-3)[1].selected == "dips"

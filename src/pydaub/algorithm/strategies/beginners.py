@@ -9,10 +9,13 @@ from pydaub.algorithm.strategies.ranking import Ranking
 from pydaub.records import Allocation, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydaub.algorithm.strategies.costs import Costs
 
+# Once so many learners have had their first sample, and all rows take less than so many times as long, the others start
+# with all rows: to select would cost as much as to train.
+KNOWN, CHEAP = 5, 2.5
 LATE_SECONDS: Final = 100.0  # a learner without any outcome may take so long, or as long as everything else
 
 
@@ -34,6 +37,8 @@ class Beginners:
         self._neutral = median(self.promises.values()) if self.promises else 0.0
         self._position, self._costs = position, costs
         self._names: list[str] = []
+        self._samples = 0
+        self._took = self._whole = 0.0  # seconds of the first samples, and those that all rows would take
         self._fresh = Ranking()  # not begun, the most promising first
         self._late = Ranking()  # whose first evaluation was ended, the shortest first
 
@@ -47,6 +52,15 @@ class Beginners:
         """Take a learner out."""
         for ranking in (self._fresh, self._late):
             ranking.discard(self._position[learner])
+
+    def began(self, learner: str) -> None:
+        """Take note that a learner has had its first sample."""
+        took, whole = self._costs.whole(learner)
+        self._samples, self._took, self._whole = self._samples + 1, self._took + took, self._whole + whole
+
+    def size(self, sizes: Sequence[int]) -> int:
+        """Return the size that learners start with."""
+        return sizes[-1] if self._samples >= KNOWN and self._whole < CHEAP * self._took else sizes[0]
 
     @property
     def first(self) -> str | None:

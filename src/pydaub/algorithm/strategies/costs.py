@@ -91,6 +91,16 @@ class Costs:
         ended_at, took = self._ended.get(learner, (size, 0.0))
         return max(found, OVERRUN * took * size / ended_at) if ended_at <= size else found
 
+    def whole(self, learner: str) -> tuple[float, float]:
+        """Return what the last evaluation of a learner took, and what one with all rows is expected to take.
+
+        Encoding and metrics are part of it, though they are not the learner's own.
+        """
+        size, last = self._curves[learner].sizes[-1], self._curves[learner].measurements[-1]
+        if not self.measured:
+            return self.of(learner, size), self.of(learner, self._full_size)
+        return last.seconds, last.seconds - last.own_seconds + self.of(learner, self._full_size)
+
     def paid(self, allocation: Allocation, outcome: Outcome) -> float:
         """Return what an evaluation has cost."""
         return outcome.own_seconds if self.measured else self.of(allocation.learner, allocation.size)

@@ -37,6 +37,7 @@ WHY: Final = {
     "later": "others of its kind do so well for their time that it is worth a try",
     "limit": "it promises most of what can be trained before the time limit",
     "first": "every learner starts with the smallest size",
+    "cheap": "all rows take it little longer than a sample, so that there is nothing to select",
 }
 
 
@@ -143,7 +144,7 @@ class Frugal(Steerable):
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
         asked = next(iter(self._outstanding), None)
-        yield from self._beginners.trainings(self.schedule.sizes[0])
+        yield from self._beginners.trainings(self._beginners.size(self.schedule.sizes))
         if self._why == "ensemble":
             wanted = (name for name in self._candidates.wanted(self._members) if name not in self._outstanding)
             yield from (self._limited(self._next_of(name)) for name in wanted)
@@ -240,7 +241,10 @@ class Frugal(Steerable):
         self._why, name = chosen
         if name in self._curves and self._curves[name].sizes:
             return self._limited(self._next_of(name))
-        return self._beginners.training(name, self.schedule.sizes[0])
+        size = self._beginners.size(self.schedule.sizes)
+        if self._why == "first" and size > self.schedule.sizes[0]:
+            self._why = "cheap"
+        return self._beginners.training(name, size)
 
     def _choice(self) -> tuple[str, str] | None:
         """Return why, and which learner is trained next; None if nothing is worth its time, or fits into it."""
@@ -304,6 +308,8 @@ class Frugal(Steerable):
             self._costs.ended(allocation, seconds if overran else seconds / OVERRUN)
             self._enter(learner)
             return
+        if len(self._curves[learner].sizes) == 1:
+            self._beginners.began(learner)
         others = [*candidates.index.forecasts] if self._outlook.take(learner) else []
         for name in [*others, learner]:
             self._bounds[name] = candidates.look(name)
