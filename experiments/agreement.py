@@ -20,8 +20,8 @@ from curves import Wanted
 from dividing import record
 from replays import MEASURED
 
-from pydaub.algorithm.noisy import ConfidenceBound
-from pydaub.algorithm.noisy_theory import paired_radius
+from pydaub.extensions.bounds.confidence import ConfidenceBound
+from pydaub.extensions.theory.noisy import paired_radius
 from pydaub.learners import portfolio
 
 if TYPE_CHECKING:

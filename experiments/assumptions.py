@@ -23,7 +23,7 @@ from command import shown
 from replays import BOOTSTRAP, grouped, markdown
 
 from pydaub import Schedule, Scores, SlopeBound
-from pydaub.algorithm.theory import lemma_2, theorem_3_selected
+from pydaub.extensions.theory.paper import lemma_2, theorem_3_selected
 from pydaub.runs.certificate import noise
 
 if TYPE_CHECKING:

@@ -16,15 +16,16 @@ from command import shown
 from replays import BOOTSTRAP, Curves, Replay, grouped, largest, markdown, percent, thousands
 
 from pydaub import Daub, Schedule, Scores, TableEngine, run
-from pydaub.algorithm.noisy import INTERVALS
-from pydaub.algorithm.strategies.bounded import NAMES, make_bound
+from pydaub.algorithm.strategies.bounded import POINTS, make_bound
+from pydaub.extensions.bounds.confidence import INTERVALS
+from pydaub.extensions.bounds.fitted import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 PAPERS: Final = ("slope", True)
 KINDS: Final = tuple(
-    (name, cap) for name in NAMES for cap in (False, True) if not (cap and name in INTERVALS)
+    (name, cap) for name in (*POINTS, *FITS, *INTERVALS) for cap in (False, True) if not (cap and name in INTERVALS)
 )  # whether capped by the training score, which confidence bounds never are
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from replays import BOOTSTRAP, markdown
 
 from pydaub import PAPER_SIZES, Curve, Measurement, Schedule
-from pydaub.algorithm.noisy import ConfidenceBound
-from pydaub.algorithm.noisy_theory import n_stop, paired_hoeffding_radius, paired_radius
-from pydaub.algorithm.theory import Problem
+from pydaub.extensions.bounds.confidence import ConfidenceBound
+from pydaub.extensions.theory.noisy import n_stop, paired_hoeffding_radius, paired_radius
+from pydaub.extensions.theory.paper import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable

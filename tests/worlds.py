@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from pydaub import DifferenceBound, Schedule
-from pydaub.algorithm import theory
+from pydaub.extensions.theory import paper
 
 RATIOS = ["1.1", "1.5", "2", "2.7", "3"]
 Exact = Callable[[Any], Any]
@@ -57,7 +57,7 @@ costs: st.SearchStrategy[Exact] = st.builds(
 class World:
     """Learners with exact curves and costs, and a schedule."""
 
-    problem: theory.Problem
+    problem: paper.Problem
     schedule: Schedule
     r: str
     s: int
@@ -68,13 +68,13 @@ class World:
         return self.schedule.full_size
 
     def bound(self, j: str) -> Exact:
-        return theory.difference_bound(self.problem.f[j], self.N, self.s, self.f_T and self.f_T[j])
+        return paper.difference_bound(self.problem.f[j], self.N, self.s, self.f_T and self.f_T[j])
 
-    def daub_star(self) -> theory.Trace:
+    def daub_star(self) -> paper.Trace:
         bound = DifferenceBound(self.problem.f, self.s, train_cap=self.f_T is not None)
-        return theory.daub_star(self.problem.f, self.schedule, bound, self.f_T)
+        return paper.daub_star(self.problem.f, self.schedule, bound, self.f_T)
 
-    def past_bootstrap(self, trace: theory.Trace) -> list[str]:
+    def past_bootstrap(self, trace: paper.Trace) -> list[str]:
         return [j for j in self.problem.f if len(trace.of(j)) > 3]
 
 
@@ -89,5 +89,5 @@ def worlds(draw: st.DrawFn) -> World:
     with_training = draw(st.booleans())
     f_T = {name: draw(training_curve(f[name], N)) for name in names} if with_training else None
     delta: Any = draw(st.fractions(min_value=Fraction(1, 100), max_value=Fraction(1, 4), max_denominator=100))
-    problem = theory.Problem(f, c, N, delta)
+    problem = paper.Problem(f, c, N, delta)
     return World(problem, Schedule.geometric(N, b, r), r, draw(st.integers(1, 6)), f_T)

@@ -1,4 +1,4 @@
-"""The laws of `UpperBound`, checked for every bound class in `bounds.py` and `noisy.py` on random curves."""
+"""The laws of `UpperBound`, checked on random curves for every bound class of the core and of `extensions/bounds/`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydaub import Curve, DifferenceBound, Measurement, NonIncreasing, SlopeBound, UpperBound
-from pydaub.algorithm import bounds, noisy
-from pydaub.algorithm.noisy import ConfidenceBound, FittedBound
+from pydaub.algorithm import bounds
+from pydaub.extensions.bounds import confidence, fitted
+from pydaub.extensions.bounds.confidence import ConfidenceBound
+from pydaub.extensions.bounds.fitted import FittedBound
 
 FULL_SIZE = 1000
 Points = tuple[tuple[int, Any], ...]
@@ -51,7 +53,7 @@ def non_increasing(points: Points) -> list[UpperBound]:
     return [*(NonIncreasing(bound) for bound in slopes(points)), *(NonIncreasing(b, 2) for b in differences(points))]
 
 
-def fitted(_: Points) -> list[UpperBound]:
+def fits(_: Points) -> list[UpperBound]:
     return [FittedBound("isotonic"), FittedBound("concave"), FittedBound("concave", train_cap=False)]
 
 
@@ -69,7 +71,7 @@ MAKERS: dict[type, list[Make]] = {
     SlopeBound: [slopes],
     DifferenceBound: [differences],
     NonIncreasing: [non_increasing],
-    FittedBound: [fitted, splines],
+    FittedBound: [fits, splines],
     ConfidenceBound: [confident],
 }
 
@@ -79,8 +81,8 @@ def over(*makers: Make) -> pytest.MarkDecorator:
 
 
 every_bound = over(*(make for makers in MAKERS.values() for make in makers))
-every_valid_bound = over(slopes, differences, non_increasing, fitted)  # on exact scores, and tight at the full size
-every_line = over(slopes, differences, non_increasing, fitted, splines)
+every_valid_bound = over(slopes, differences, non_increasing, fits)  # on exact scores, and tight at the full size
+every_line = over(slopes, differences, non_increasing, fits, splines)
 
 sizes = st.lists(st.integers(2, FULL_SIZE - 1), min_size=2, max_size=6, unique=True).map(sorted)
 scores = st.fractions(min_value=0, max_value=1, max_denominator=16)
@@ -115,7 +117,7 @@ def has_train_cap(bound: Any) -> bool:
 def test_every_bound_class_in_the_module_is_checked_here() -> None:
     found = {
         kind
-        for module in (bounds, noisy)
+        for module in (bounds, confidence, fitted)
         for kind in vars(module).values()
         if inspect.isclass(kind) and kind.__module__ == module.__name__ and "__call__" in vars(kind)
     }

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from replays import METHODS, Curves
 
 from pydaub import Allocation, Measurement
-from pydaub.algorithm.theory import is_cost
 from pydaub.engines.recorded import Table
+from pydaub.extensions.theory.paper import is_cost
 
 SIZES = (500, 1000, 1500, 2500, 4000)
 RISING = [0.7, 0.8, 0.85, 0.9, 0.92]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import ruled_out
 
-from pydaub.algorithm.noisy_theory import n_stop
+from pydaub.extensions.theory.noisy import n_stop
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory.md"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydaub import STRATEGIES, Allocation, Daub, Failure, InputError, Measurement, Schedule, Table, TableEngine, run
-from pydaub.algorithm import theory
+from pydaub.extensions.theory import paper
 from pydaub.runs.regret import regret, regrets
 
 SIZES = (10, 20, 40, 80)
@@ -35,7 +35,7 @@ def test_it_is_that_of_the_papers_definitions(curves: list[list[int]], twentieth
     table = table_of({f"C{place}": each for place, each in enumerate(curves)})
     result = run(STRATEGIES[name](table.learners, Schedule(SIZES)), TableEngine(table))
     f: Any = {name: lambda _n, final=each[-1]: final for name, each in zip(table.learners, curves, strict=True)}
-    exact = theory.Problem(f, dict.fromkeys(f, float), SIZES[-1], 1)
+    exact = paper.Problem(f, dict.fromkeys(f, float), SIZES[-1], 1)
     S = [step.allocation for step in result.steps]
     suboptimal = {j for j in f if exact.f_star - f[j](SIZES[-1]) >= twentieths}
     found = regret(result, table.at(SIZES[-1]), twentieths / 20)

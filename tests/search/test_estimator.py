@@ -893,7 +893,7 @@ def test_the_defaults_are_described_as_they_are() -> None:
         assert f"None stands for {default}." in entries[name], name
         having = " and ".join(f'"{strategy}"' for strategy in strategies_with(name))
         assert entries[name].startswith(f"With {having}"), name
-        assert all(f'"{choice}"' in entries[name] for choice in each.choices), name
+        assert all(f'"{choice}"' in entries[name] for choice in each.names()), name
     assert f"None stands for {PAPER_FIRST_SIZE}, or fewer" in entries["first_size"]
     assert f"None stands for {PAPER_RATIO}." in entries["ratio"]
     assert all(f'"{name}"' in entries["strategy"] for name in STRATEGIES)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from pydaub.errors import InputError
+from pydaub.records import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,6 +32,30 @@ class UpperBound(Protocol):
         full_size
             Number of all training rows, the paper's N.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOptions:
+    """What a bound that is asked for by name may depend on (docs/extending.md).
+
+    Parameters
+    ----------
+    train_bound
+        Whether the training score caps the bound, as the user asked; None if nobody said.
+    scores
+        What the scores are, with the number of validation rows where it is known.
+    looks
+        Number of learners times sizes.
+    """
+
+    train_bound: bool | None = None
+    scores: Scores = field(default_factory=Scores)
+    looks: int = 1
+
+    @property
+    def train_cap(self) -> bool:
+        """Whether to cap the bound: yes, unless the user asked not to."""
+        return self.train_bound is not False
 
 
 @dataclass(frozen=True, slots=True)

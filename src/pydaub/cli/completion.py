@@ -8,12 +8,18 @@ from contextlib import suppress
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from pydaub.records import PORTFOLIOS
 from pydaub.runs import ABOUT, JOURNAL, RUNS
 from pydaub.within import Folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydaub.algorithm.strategies import Parameter
 
 
 def learners(incomplete: str) -> list[str]:
@@ -22,6 +28,15 @@ def learners(incomplete: str) -> list[str]:
     minus = "-" if last.startswith("-") else ""
     names = (*PORTFOLIOS, *json.loads((files("pydaub") / "learners" / "costs.json").read_text()))
     return [f"{before}{comma}{minus}{name}" for name in names if name.startswith(last.removeprefix("-"))]
+
+
+def choices(parameter: Parameter) -> Callable[[str], list[str]]:
+    """Return what offers the choices of a strategy's parameter."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [name for name in parameter.names() if name.startswith(incomplete)]
+
+    return offered
 
 
 def runs(incomplete: str) -> list[str]:

@@ -290,10 +290,15 @@ def _option(parameter: Parameter) -> inspect.Parameter:
         flag, words = f"{'no-' * parameter.default}{flag}", f"{'do not ' * parameter.default}{words}"
     else:
         words = f"{words}  [default: {parameter.default}]"
-    choices: Any = list(parameter.choices)
-    kind: Any = StrEnum(parameter.name.title(), choices) if choices else parameter.kind
+    closed: Any = [] if parameter.group else list(parameter.choices)  # others know no more than these
+    kind: Any = StrEnum(parameter.name.title(), closed) if closed else parameter.kind
     words = f"With {strategies}: {words}"
-    option = figure(kind, f"--{flag}", words=words) if kind in (int, float) else typer.Option(f"--{flag}", help=words)
+    if kind in (int, float):
+        option = figure(kind, f"--{flag}", words=words)
+    else:
+        option = typer.Option(
+            f"--{flag}", help=words, autocompletion=completion.choices(parameter) if parameter.group else None
+        )
     shown = Annotated[kind | None, option]
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=shown)
 
@@ -302,4 +307,7 @@ def _value(parameter: Parameter, given: Any) -> Any:  # noqa: ANN401  # of the p
     """Return the value that was given; None where the strategy's default holds."""
     if parameter.kind is bool:
         return (not parameter.default) if given else None
-    return given if given is None else parameter.kind(given)
+    if given is None:
+        return None
+    parameter.check(given)
+    return parameter.kind(given)

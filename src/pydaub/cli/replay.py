@@ -6,13 +6,13 @@ import json
 from contextlib import nullcontext
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pydaub.algorithm.noisy import INTERVALS
 from pydaub.algorithm.schedule import PAPER_RATIO, Schedule, check_one_way, parsed_sizes
 from pydaub.algorithm.strategies import STRATEGIES, make_strategy
 from pydaub.algorithm.strategies.sizes import few
@@ -89,13 +89,19 @@ def replay(
 
     def chosen_for(curves: Table) -> StrategyType:
         schedule = _schedule(curves, first_size, ratio, sizes, full_size)
-        about, given = curves.about, _with_costs(_suited(parameters, str(strategy), curves), curves)
+        about, given = curves.about, _with_costs(parameters, curves)
         scores = _scores(about.scores, validation_rows, alone=len(tables) == 1)
         promises = _promises(schedule, curves) if STRATEGIES[str(strategy)].weighs_costs else None
-        families = about.families or None
-        return make_strategy(
-            str(strategy), curves.learners, schedule, given, scores, families=families, promises=promises
+        make = partial(
+            make_strategy,
+            str(strategy),
+            curves.learners,
+            schedule,
+            scores=scores,
+            families=about.families or None,
+            promises=promises,
         )
+        return _suited(make, given, curves)
 
     if len(tables) > 1:
         if journal:
@@ -135,13 +141,13 @@ def _scores(known: Scores | None, rows: int | None, *, alone: bool) -> Scores | 
     return Scores("accuracy", rows) if known is None else replace(known, rows=rows)
 
 
-def _suited(parameters: dict[str, Any], strategy: str, curves: Table) -> dict[str, Any]:
-    """Return the parameters; where training scores were not recorded, bounds are not capped by them."""
-    uncapped = parameters.get("train_bound") is not None or parameters.get("bound") in INTERVALS
-    if uncapped or not STRATEGIES[strategy].needs_train_scores or curves.train_scores:
-        return parameters
+def _suited(make: Callable[..., StrategyType], parameters: dict[str, Any], curves: Table) -> StrategyType:
+    """Return the strategy; where training scores were not recorded, bounds are not capped by them."""
+    made = make(parameters=parameters)
+    if curves.train_scores or not made.settings.get("train_bound"):
+        return made
     complain(f"{curves.name} has no training scores: bounds are not capped by them (--no-train-bound).")
-    return {**parameters, "train_bound": False}
+    return make(parameters={**parameters, "train_bound": False})
 
 
 def _with_costs(parameters: dict[str, Any], curves: Table) -> dict[str, Any]:

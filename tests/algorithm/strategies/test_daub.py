@@ -25,8 +25,8 @@ from pydaub import (
     TableEngine,
     run,
 )
-from pydaub.algorithm.noisy import INTERVALS
-from pydaub.algorithm.strategies.bounded import NAMES
+from pydaub.algorithm.strategies.bounded import BOUND
+from pydaub.extensions.bounds.confidence import INTERVALS
 from tables import random_schedule, random_table
 
 CHUNKS = 8
@@ -123,7 +123,7 @@ def test_a_bound_that_gives_no_number_is_refused_and_loses_nothing() -> None:
     assert strategy.ask() == Allocation("a", 80)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BOUND.names())
 @pytest.mark.parametrize("kind", [Daub, Elimination])
 def test_every_bound_by_name_survives_its_settings(kind: Any, name: str) -> None:
     """Also where the bound depends on the number of validation rows."""
@@ -157,10 +157,10 @@ def test_confidence_bounds_are_not_capped_by_training_scores(kind: Any, name: st
 
 
 def test_a_bound_must_be_callable() -> None:
-    nonsense: Any = "paper"
+    nonsense: Any = "sloop"
     for kind in (Daub, Elimination):
         with pytest.raises(
-            InputError, match=r"`bound` must be one of slope, line, isotonic, .*, or a callable, got 'paper'"
+            InputError, match=r"`bound` must be one of slope, line, bernstein, .*, got 'sloop'. Did you mean slope\?"
         ):
             kind(["a"], Schedule.geometric(10_000), bound=nonsense)
     with pytest.raises(InputError, match=r"`bound` must be called with"):

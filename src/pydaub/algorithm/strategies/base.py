@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from pydaub.algorithm.curve import Curve
 from pydaub.algorithm.schedule import Schedule
 from pydaub.errors import AllLearnersFailed, InputError, ProtocolError
+from pydaub.installed import did_you_mean, names
 from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores, score_text
 
 if TYPE_CHECKING:
@@ -34,6 +34,17 @@ class Parameter:
     default: Any
     help: str
     choices: tuple[str, ...] = ()
+    group: str = ""  # the entry points by which installed packages add choices
+
+    def names(self) -> list[str]:
+        """Return all choices, those of installed packages last."""
+        return list(dict.fromkeys((*self.choices, *(names(self.group) if self.group else ()))))
+
+    def check(self, value: object) -> None:
+        """Raise `InputError` if the value is none of the choices, of a parameter that has some."""
+        if self.choices and value not in self.choices and value not in (known := self.names()):
+            hint = did_you_mean(value, known)
+            raise InputError(f"`{self.name}` must be one of {', '.join(known)}, got {value!r}.{hint}")
 
 
 class Strategy(ABC):
@@ -278,8 +289,7 @@ class Strategy(ABC):
 
     def _check_known(self, learner: str) -> None:
         if learner not in self._curves:
-            near = get_close_matches(str(learner), self.learners, n=3)
-            advice = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            advice = did_you_mean(learner, map(repr, self.learners))
             raise InputError(f"`learner` must be one of the strategy's {len(self.learners)}, got {learner!r}.{advice}")
 
     def _reach(self, learner: str, score: float) -> None:

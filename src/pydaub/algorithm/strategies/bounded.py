@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub.algorithm.bounds import NonIncreasing, SlopeBound, check_bound, described
-from pydaub.algorithm.noisy import FITS, INTERVALS, ConfidenceBound, FittedBound
+from pydaub.algorithm.bounds import BoundOptions, NonIncreasing, SlopeBound, check_bound, described
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES, Parameter
-from pydaub.errors import InputError
+from pydaub.errors import InputError, PydaubError, one_line
+from pydaub.installed import load
 
 if TYPE_CHECKING:
     from pydaub.algorithm.bounds import UpperBound
     from pydaub.records import Scores
 
 POINTS: Final = {"slope": 3, "line": 2}  # how many of the last points give the slope
-NAMES: Final = (*POINTS, *FITS, *INTERVALS)
-SHARES: Final = ("accuracy", "score")  # scores that are the share of correct predictions; "score" is the default one
 BOUND: Final = Parameter(
     "bound",
     str,
     "slope",
     "How scores are extended to all rows: `slope` is the paper's least-squares line over the last three points, `line`"
     " goes through the last two; `isotonic`, `concave` and `spline` are lines that extend a fit to the whole curve;"
-    " `hoeffding` and `bernstein` are confidence bounds.",
-    NAMES,
+    " `hoeffding` and `bernstein` are confidence bounds. Installed packages may add others.",
+    tuple(POINTS),
+    group="pydaub.bounds",
 )
 TRAIN_BOUND: Final = Parameter(
     "train_bound",
@@ -61,52 +59,48 @@ def make_bound(
         raise InputError(f"`train_bound` must be True, False or None, got {train_bound!r}.")
     if not isinstance(non_increasing_bound, bool):
         raise InputError(f"`non_increasing_bound` must be True or False, got {non_increasing_bound!r}.")
-    cap = train_bound is not False
     if not isinstance(bound, str):
         check_bound(bound)
-        if not cap or non_increasing_bound:
+        if train_bound is False or non_increasing_bound:
             raise InputError("`train_bound` and `non_increasing_bound` must go with a bound by name, got a callable.")
         return bound
-    named: UpperBound
-    if bound in POINTS:
-        named = SlopeBound(points=POINTS[bound], train_cap=cap)
-    elif bound in FITS:
-        named = FittedBound(bound, train_cap=cap)
-    elif bound in INTERVALS:
-        named = _confidence_bound(bound, scores, looks, capped=train_bound is True)
-    else:
-        raise InputError(f"`bound` must be one of {', '.join(NAMES)}, or a callable, got {bound!r}.")
+    options = BoundOptions(train_bound, scores, looks)
+    named = SlopeBound(POINTS[bound], options.train_cap) if bound in POINTS else _installed(bound, options)
     return NonIncreasing(named) if non_increasing_bound else named
 
 
-def _confidence_bound(interval: str, scores: Scores, looks: int, *, capped: bool) -> ConfidenceBound:
-    if capped:
-        raise InputError(
-            f"`train_bound` must be left out or False with `bound` {interval}, got True. A training score can be below"
-            " the score at all rows, so a bound that it caps would not hold with the stated probability."
-        )
-    if scores.name not in SHARES or not scores.proportion or scores.cross_validated:
-        how = ", cross-validated" if scores.cross_validated else ""
-        raise InputError(f"`bound` {interval} must go with accuracy on validation rows, got {scores.name}{how}.")
-    if scores.rows is None:
-        raise InputError(
-            f"`bound` {interval} must know the number of validation rows, which these scores do not say. Give it to"
-            " `replay` with --validation-rows."
-        )
-    return ConfidenceBound(scores.rows, looks, interval)
+def _installed(name: str, options: BoundOptions) -> UpperBound:
+    """Return the bound that an installed package, or an extension of pydaub, makes for these options."""
+    BOUND.check(name)
+    make = load(BOUND.group, name, BOUND.name)
+    try:
+        made: UpperBound = make(options)
+    except PydaubError:
+        raise
+    except Exception as error:
+        raise InputError(f"`bound` {name} must be made from BoundOptions, got {one_line(error)}.") from error
+    check_bound(made)
+    return made
 
 
-def bound_settings(bound: UpperBound, scores: Scores) -> dict[str, Any]:
+def bound_settings(
+    bound: str | UpperBound, made: UpperBound, *, train_bound: bool | None, scores: Scores
+) -> dict[str, Any]:
     """Return the parameters that describe a bound; one of the user's own is described by its name.
 
-    The scores belong to them where the bound depends on the scores.
+    Parameters
+    ----------
+    bound, train_bound, scores
+        As they were given to `make_bound`. The scores are among the settings where an installed bound may need them.
+    made
+        The bound that they made.
     """
-    inner = bound.bound if isinstance(bound, NonIncreasing) else bound
-    if isinstance(inner, ConfidenceBound) and inner.rows == scores.rows:
-        settings = {"bound": inner.interval, "train_bound": False, "non_increasing_bound": bound is not inner}
-        return {**settings, "scores": scores.to_json()}
-    for name, train_bound, non_increasing_bound in product((*POINTS, *FITS), (True, False), (False, True)):
-        settings = {"bound": name, "train_bound": train_bound, "non_increasing_bound": non_increasing_bound}
-        if make_bound(**settings) == bound:  # type: ignore[arg-type]  # by name
-            return settings
-    return {"bound": described(bound), "train_bound": True, "non_increasing_bound": False}
+    inner = made.bound if isinstance(made, NonIncreasing) else made
+    settings = {"bound": bound, "train_bound": train_bound, "non_increasing_bound": made is not inner}
+    if isinstance(inner, SlopeBound) and inner.points in POINTS.values() and made in (inner, NonIncreasing(inner)):
+        name = next(name for name, points in POINTS.items() if points == inner.points)
+        return {**settings, "bound": name, "train_bound": inner.train_cap}
+    if isinstance(bound, str):
+        known = {"scores": scores.to_json()} if scores != UNKNOWN_SCORES else {}
+        return {**settings, "train_bound": getattr(inner, "train_cap", train_bound), **known}
+    return {"bound": described(made), "train_bound": True, "non_increasing_bound": False}

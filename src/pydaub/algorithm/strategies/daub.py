@@ -39,8 +39,8 @@ class Daub(Steerable):
     schedule
         Sizes that may be allocated.
     bound
-        "slope" (the paper's), "line", "isotonic", "concave", "spline", "hoeffding" or "bernstein", or any callable
-        `(curve, full_size) -> float`.
+        "slope" (the paper's), "line", "isotonic", "concave", "spline", "hoeffding", "bernstein", a name that an
+        installed package adds, or any callable `(curve, full_size) -> float`.
     train_bound
         Whether the training score caps the bound. False is the paper's variant "no f^T". None stands for True, but for
         False with "hoeffding" and "bernstein", whose probability does not cover such a cap.
@@ -65,7 +65,6 @@ class Daub(Steerable):
         scores: Scores = UNKNOWN_SCORES,
     ) -> None:
         super().__init__(learners, schedule)
-        self._scores = scores
         self._bound = make_bound(
             bound,
             train_bound=train_bound,
@@ -73,6 +72,7 @@ class Daub(Steerable):
             scores=scores,
             looks=len(self.learners) * len(self.schedule.sizes),
         )
+        self._bound_settings = bound_settings(bound, self._bound, train_bound=train_bound, scores=scores)
         self._bootstrap = self.schedule.sizes[:BOOTSTRAP]
         self._bootstrapping = Ranking()  # learners that have not had these sizes yet, in their order
         for position in range(len(self.learners)):
@@ -113,7 +113,7 @@ class Daub(Steerable):
     @property
     def settings(self) -> dict[str, Any]:
         """Plain JSON values; two strategies with the same settings ask the same."""
-        return {**super().settings, **bound_settings(self._bound, self._scores)}
+        return {**super().settings, **self._bound_settings}
 
     def _choose(self) -> Allocation | None:
         if first := self._bootstrapping.first:

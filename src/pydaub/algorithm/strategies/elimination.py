@@ -48,7 +48,6 @@ class Elimination(Rounds):
         scores: Scores = UNKNOWN_SCORES,
     ) -> None:
         super().__init__(learners, schedule)
-        self._scores = scores
         self._bound = make_bound(
             bound,
             train_bound=train_bound,
@@ -56,12 +55,13 @@ class Elimination(Rounds):
             scores=scores,
             looks=len(self.learners) * len(self.schedule.sizes),
         )
+        self._bound_settings = bound_settings(bound, self._bound, train_bound=train_bound, scores=scores)
         self._lead = -math.inf  # the best f_i(n) of this round
 
     @property
     def settings(self) -> dict[str, Any]:
         """Plain JSON values; two strategies with the same settings ask the same."""
-        return {**super().settings, **bound_settings(self._bound, self._scores)}
+        return {**super().settings, **self._bound_settings}
 
     def _key(self, curve: Curve) -> float:
         score, key = curve.valid[-1], math.inf

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
 from pydaub import Daub, Measurement, Schedule
-from pydaub.algorithm import noisy_theory, theory
-from pydaub.algorithm.noisy import INTERVALS, ConfidenceBound
+from pydaub.extensions.bounds.confidence import INTERVALS, ConfidenceBound
+from pydaub.extensions.theory import noisy, paper
 from worlds import ROWS, World, worlds
 
 
@@ -62,7 +62,7 @@ def nearly_ruled_out(draw: st.DrawFn, slope: Fraction, noise: float) -> tuple[Wo
 
     names = [f"flat{each}" for each in range(draw(st.integers(1, 3)))]
     f: Any = {**dict.fromkeys(names, flat), "best": lambda _n: flat(N) + delta}
-    world = World(theory.Problem(f, dict.fromkeys(f, ROWS), N, delta), schedule, "", 1, None)  # type: ignore[arg-type]
+    world = World(paper.Problem(f, dict.fromkeys(f, ROWS), N, delta), schedule, "", 1, None)  # type: ignore[arg-type]
     looks, radius = len(f) * len(schedule.sizes), noise * float(delta) / 2 / (2 + 4 * (N - n) / (n - m))
     rows = math.ceil(math.log(2 * looks / 0.05) / (2 * radius**2))
     return world, names[0], n, ConfidenceBound(rows, looks)
@@ -76,7 +76,7 @@ def test_the_theorem_for_noisy_scores(slope: Fraction, noise: float, data: st.Da
     """With the worst noise within the intervals, items 3 and 4 hold as long as the condition does, and no longer."""
     world, j, n, bound = data.draw(nearly_ruled_out(slope, noise))
     sizes, N = world.schedule.sizes, world.N
-    assert all(theory.is_well_behaved(f, N) for f in (world.problem.f[j], world.problem.f["best"]))
+    assert all(paper.is_well_behaved(f, N) for f in (world.problem.f[j], world.problem.f["best"]))
     radius = 0.999 * bound.radius(0.5)
 
     def worst(learner: str, size: int) -> float:
@@ -86,7 +86,7 @@ def test_the_theorem_for_noisy_scores(slope: Fraction, noise: float, data: st.Da
 
     winner, last = noisily(world, worst, bound)
     m = sizes[sizes.index(n) - 1]
-    suspended = noisy_theory.noisy_suspension(world.problem.f[j], (m, n), world.problem, bound.radius(0.5))
+    suspended = noisy.noisy_suspension(world.problem.f[j], (m, n), world.problem, bound.radius(0.5))
     allowed = float(world.problem.delta) / 2 / (2 + 4 * (N - n) / (n - m))
     assert suspended == (slope * (N - n) / N + bound.radius(0.5) / allowed < 2)
     if suspended:
@@ -104,12 +104,12 @@ def test_sizes_that_are_far_apart_stop_a_learner_that_neighbours_do_not(N: int, 
     place = data.draw(st.integers(3, len(sizes) - 3))
     b, m, n = sizes[0], sizes[place - 1], sizes[place]
     f: Any = {"flat": lambda _n: Fraction(1, 2), "best": lambda _n: Fraction(6, 10)}
-    problem = theory.Problem(f, dict.fromkeys(f, ROWS), N, delta)  # type: ignore[arg-type]
+    problem = paper.Problem(f, dict.fromkeys(f, ROWS), N, delta)  # type: ignore[arg-type]
     radius = 0.99 * float(delta) / (2 + 4 * (N - n) / (n - b))
     bound = ConfidenceBound(math.ceil(math.log(2 * 2 * len(sizes) / 0.05) / (2 * radius**2)), 2 * len(sizes))
-    assert noisy_theory.noisy_suspension(f["flat"], (b, n), problem, radius)
-    assert noisy_theory.noisy_suspension(f["flat"], sizes[: place + 1], problem, radius)
-    assert not noisy_theory.noisy_suspension(f["flat"], (m, n), problem, radius)
+    assert noisy.noisy_suspension(f["flat"], (b, n), problem, radius)
+    assert noisy.noisy_suspension(f["flat"], sizes[: place + 1], problem, radius)
+    assert not noisy.noisy_suspension(f["flat"], (m, n), problem, radius)
     off = 0.999 * bound.radius(0.5)
 
     def worst(learner: str, size: int) -> float:
@@ -132,15 +132,15 @@ def test_the_theorems_on_regret_hold_with_any_noise_within_the_intervals(world: 
     winner, last = noisily(world, lambda j, n: drawn[j, n], bound)
     spent = {j: sum(problem.c[j](n) for n in sizes if n <= last[j]) for j in f}
     suboptimal = [j for j in f if problem.is_suboptimal(j)]
-    stops = {j: noisy_theory.n_stop(f[j], schedule, problem, radius) for j in suboptimal}
+    stops = {j: noisy.n_stop(f[j], schedule, problem, radius) for j in suboptimal}
     for j, n in stops.items():
-        assert n <= noisy_theory.n_stop_limit(f[j], schedule, problem, r, radius), "item 5"
+        assert n <= noisy.n_stop_limit(f[j], schedule, problem, r, radius), "item 5"
         if n < world.N and last[j] > first:
             assert last[j] <= n, "item 3"
-            assert spent[j] <= noisy_theory.noisy_theorem_2(r, problem.c[j], n)
-    assert sum(spent[j] for j in suboptimal) <= noisy_theory.noisy_theorem_3_regret(problem, schedule, r, radius)
+            assert spent[j] <= noisy.noisy_theorem_2(r, problem.c[j], n)
+    assert sum(spent[j] for j in suboptimal) <= noisy.noisy_theorem_3_regret(problem, schedule, r, radius)
     assert winner is not None
-    assert spent[winner] <= theory.theorem_3_selected(r, problem.c[winner], schedule)
+    assert spent[winner] <= paper.theorem_3_selected(r, problem.c[winner], schedule)
     if first < world.N and all(n < world.N for n in stops.values()):
         assert winner not in suboptimal, "item 4"
 
@@ -151,10 +151,10 @@ def test_the_relative_regret_vanishes_only_if_the_noise_does() -> None:
     shares: dict[str, list[float]] = {"fixed": [], "vanishing": []}
     for power in (3, 4, 5):
         N = 10**power
-        problem = theory.Problem(f, dict.fromkeys(f, ROWS), N, 0.1)
+        problem = paper.Problem(f, dict.fromkeys(f, ROWS), N, 0.1)
         schedule = Schedule.geometric(N, 10, "1.5")
         for name, radius in (("fixed", 0.001), ("vanishing", 1 / N)):
-            limit = noisy_theory.noisy_theorem_3_regret(problem, schedule, "1.5", radius)
+            limit = noisy.noisy_theorem_3_regret(problem, schedule, "1.5", radius)
             shares[name].append(float(limit) / N)
     assert min(shares["fixed"]) > 0.1
     assert shares["vanishing"] == sorted(shares["vanishing"], reverse=True)
@@ -162,21 +162,21 @@ def test_the_relative_regret_vanishes_only_if_the_noise_does() -> None:
 
 
 def test_without_enough_validation_rows_nothing_is_promised() -> None:
-    problem = theory.Problem({"a": lambda _n: 0.5}, {"a": ROWS}, 1000, 0.1)
+    problem = paper.Problem({"a": lambda _n: 0.5}, {"a": ROWS}, 1000, 0.1)
     schedule = Schedule.geometric(1000, 10, 2)
-    assert noisy_theory.n_stop_limit(problem.f["a"], schedule, problem, 2, 0.025) == 1000
+    assert noisy.n_stop_limit(problem.f["a"], schedule, problem, 2, 0.025) == 1000
 
 
 def test_noisy_scores_on_many_rows_suspend_a_suboptimal_learner() -> None:
     """The theorem is not empty: with a million validation rows, this learner stops at 250 of 2,000 rows."""
     f: Any = {"good": lambda _n: Fraction(9, 10), "bad": lambda n: Fraction(3, 10) + Fraction(min(n, 100), 1000)}
-    problem = theory.Problem(f, {"good": ROWS, "bad": ROWS}, 2000, 0.4)
+    problem = paper.Problem(f, {"good": ROWS, "bad": ROWS}, 2000, 0.4)
     schedule = Schedule((20, 50, 120, 250, 500, 1000, 2000))
     bound = ConfidenceBound(10**6, looks=14)
     assert [
-        noisy_theory.noisy_suspension(f["bad"], pair, problem, bound.radius(0.5)) for pair in pairwise(schedule.sizes)
+        noisy.noisy_suspension(f["bad"], pair, problem, bound.radius(0.5)) for pair in pairwise(schedule.sizes)
     ] == [False, False, True, True, True, True]
-    trace = theory.daub_star(f, schedule, bound)
+    trace = paper.daub_star(f, schedule, bound)
     assert trace.selected == "good"
     assert trace.of("bad") == (20, 50, 120, 250), "no later than the theorem says"
 
@@ -204,8 +204,8 @@ def test_a_paired_interval_misses_no_more_often_than_it_says(rows: int, ahead: f
             difference, differ = (first - second) / rows, (first + second) / rows
             chance = multinomial.pmf([first, second, rows - first - second], rows, [ahead, behind, both])
             for name, radius in (
-                ("bernstein", noisy_theory.paired_radius(differ, difference, rows, pairs=5)),
-                ("hoeffding", noisy_theory.paired_hoeffding_radius(rows, pairs=5)),
+                ("bernstein", noisy.paired_radius(differ, difference, rows, pairs=5)),
+                ("hoeffding", noisy.paired_hoeffding_radius(rows, pairs=5)),
             ):
                 missed[name] += chance * (abs(difference - (ahead - behind)) > radius)
     assert max(missed.values()) <= 0.05 / 5
@@ -216,5 +216,5 @@ def test_pairing_narrows_the_interval_of_learners_that_mostly_agree() -> None:
     rows, looks = 10**6, 52 * 11
     pairs = looks * (looks - 1) // 2
     apart = [2 * ConfidenceBound(rows, looks, interval).radius(0.8) for interval in INTERVALS]
-    assert noisy_theory.paired_radius(0.05, 0.0, rows, pairs) < min(apart) / 2
-    assert noisy_theory.paired_hoeffding_radius(rows, pairs) > max(apart)
+    assert noisy.paired_radius(0.05, 0.0, rows, pairs) < min(apart) / 2
+    assert noisy.paired_hoeffding_radius(rows, pairs) > max(apart)

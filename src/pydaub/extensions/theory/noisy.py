@@ -10,14 +10,14 @@ import math
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pydaub.algorithm import theory
 from pydaub.algorithm.schedule import exact
+from pydaub.extensions.theory import paper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydaub.algorithm.schedule import Ratio, Schedule
-    from pydaub.algorithm.theory import Accuracy, Cost, Problem
+    from pydaub.extensions.theory.paper import Accuracy, Cost, Problem
 
 BOOTSTRAP = 3  # Alg. 1: b, b r and b r^2
 
@@ -50,14 +50,14 @@ def n_stop_limit(f: Accuracy, schedule: Schedule, problem: Problem, r: Ratio, ra
     N, delta = problem.N, problem.delta
     if 4 * radius >= delta:
         return N
-    half = theory.n_delta(f, N, delta / 2)
+    half = paper.n_delta(f, N, delta / 2)
     m = next(n for n in schedule.sizes if n >= half)
     return float(exact(r)) * (m + 8 * radius * N / (delta - 4 * radius)) + 1
 
 
 def noisy_theorem_2(r: Ratio, c: Cost, n_stop: int) -> float:
     """Return the limit on the cost of an (N, Delta)-suboptimal learner that gets past its bootstrap, for n_stop < N."""
-    return theory.lemma_2(r, c, n_stop)
+    return paper.lemma_2(r, c, n_stop)
 
 
 def noisy_theorem_3_regret(problem: Problem, schedule: Schedule, r: Ratio, radius: float) -> float:
@@ -66,7 +66,7 @@ def noisy_theorem_3_regret(problem: Problem, schedule: Schedule, r: Ratio, radiu
     for j, f in problem.f.items():
         if problem.is_suboptimal(j):
             c, n = problem.c[j], n_stop(f, schedule, problem, radius)
-            most = noisy_theorem_2(r, c, n) if n < problem.N else theory.theorem_3_selected(r, c, schedule)
+            most = noisy_theorem_2(r, c, n) if n < problem.N else paper.theorem_3_selected(r, c, schedule)
             total += max(most, sum(c(size) for size in schedule.sizes[:BOOTSTRAP]))
     return total
 

@@ -205,7 +205,7 @@ def _exact_measurement(f: Accuracy, f_T: Accuracy | None, n: int) -> Measurement
     return Measurement(f_T(n) if f_T else 1.0, f(n), 0.0)
 
 
-# Right-hand sides; those for noisy scores are in `noisy_theory.py`. For Lemma 3 see `is_valid_bound`; Lemma 4 is
+# Right-hand sides; those for noisy scores are in `noisy.py`. For Lemma 3 see `is_valid_bound`; Lemma 4 is
 # n_star(...) <= n_delta(...).
 
 

@@ -1,0 +1,1 @@
+"""What the core does without: found by entry points, as what any other package adds."""

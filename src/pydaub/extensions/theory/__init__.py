@@ -1,0 +1,1 @@
+"""What can be proved: the paper's theory, and that of noisy scores."""
