@@ -309,6 +309,17 @@ def test_settings_from_which_no_strategy_can_be_made_are_refused(change: dict[st
             strategy_of({key: value for key, value in SETTINGS.items() if key != name})
 
 
+def test_an_old_journal_with_a_confidence_bound_that_is_capped_is_refused_with_the_reason() -> None:
+    """Such runs could be begun once; their bounds did not hold with the probability that they stated."""
+    made = Daub(["a", "b"], Schedule((1, 2, 4)), "hoeffding", scores=Scores(rows=500))
+    assert strategy_of(made.settings).settings == made.settings
+    reason = (
+        r"as this version takes them\. `train_bound` must be left out or False with `bound` hoeffding, got True\. A"
+    )
+    with pytest.raises(JournalError, match=reason):
+        strategy_of({**made.settings, "train_bound": True})
+
+
 def test_the_live_account_costs_no_second_strategy() -> None:
     """The loop and its watchers share one strategy: what they see is what decides."""
     rng = random.Random(3)

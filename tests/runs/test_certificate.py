@@ -39,6 +39,10 @@ from pydaub.runs.result import projected_seconds
 from tables import random_schedule, random_table
 
 SIZES = (10, 20, 40, 80, 160)
+SPENT = (
+    "{} % of the training time ({} s) went to learners that proved to be at least 0.01 worse than the best (1 of 2, by"
+    " their score on all rows, or by what is likely of them with 95 %)."
+)
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
 
 
@@ -251,7 +255,7 @@ def test_no_forecast_is_below_the_worst_possible_score_and_few_rows_raise_doubts
 
 def test_the_words_of_a_certificate() -> None:
     leading = {"best": [0.5, 0.7, 0.8, 0.85, 0.86], "flat": [0.3, 0.3, 0.3, 0.3, 0.3]}
-    choice, bound, more, audit = of(leading).sentences
+    choice, bound, more, spent, audit = of(leading).sentences
     assert choice == (
         "Certificate: with 95 % confidence, the other learner does not have a higher score than best on all rows."
     )
@@ -265,6 +269,7 @@ def test_the_words_of_a_certificate() -> None:
         rf" would probably reach {number} \({number} to {number}\), where the intervals are right in 9 of 10 cases\.",
         more,
     )
+    assert spent == SPENT.format("38", "3.0")
     assert audit == (
         "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for 2 of 2 curves,"
         " allowing for noise of 0.0100."
@@ -285,7 +290,8 @@ def test_where_all_had_all_rows_nothing_is_left_to_chance() -> None:
     whole = of(curves, Full)
     assert (whole.selected, whole.ceiling, whole.margin, whole.rival, whole.judged) == ("b", 0.76, 0.0, None, 0)
     assert whole.sentences == [
-        "Certificate: all were trained on all rows; the other learner does not have a higher score than b."
+        "Certificate: all were trained on all rows; the other learner does not have a higher score than b.",
+        SPENT.format("50", "1.0"),
     ], "of curves of one point there is nothing to audit, and nothing to forecast"
 
 
@@ -466,3 +472,31 @@ def test_of_a_run_that_trained_everything_the_projection_is_what_it_took() -> No
     result = run(Full(table.learners, Schedule(SIZES)), TableEngine(table))
     steps = [(step.allocation, step.outcome) for step in result.steps]
     assert projected_seconds(steps, usual(table.learners), 160) == pytest.approx(result.seconds)
+
+
+def test_who_is_ruled_out_by_proof_is_said_with_the_confidence() -> None:
+    """Also of a run that did not come to its end; nothing of bounds that state no probability."""
+    table = table_of({"good": [0.9] * 5, "near": [0.89] * 5, "bad": [0.5] * 5})
+    for rows, limit, said in (
+        (10**6, None, "which rules out 2 of 2 others: near (at most 0."),
+        (10**5, 11.5, "which rules out 1 of 2 others: bad (at most 0."),
+        (100, None, "and nobody is ruled out (2 can have more)."),
+    ):
+        strategy = Daub(table.learners, Schedule(SIZES), "hoeffding", scores=Scores(rows=rows))
+        result = run(strategy, TableEngine(table), time_limit=limit)
+        assert (result.stopped is None) == (limit is None)
+        found = certificate(result, table.learners, Scores(rows=rows), proof=strategy.proof())
+        assert found is not None
+        (proof,) = [words for words in found.sentences if words.startswith("By proof, with 95 % confidence")]
+        assert said in proof
+        assert found.to_json()["proof"]["best"] == "good"
+    assert of({"a": [0.9] * 5, "b": [0.5] * 5}).to_json()["proof"] is None
+
+
+def test_of_scores_without_a_natural_unit_no_share_of_the_time_is_said() -> None:
+    table = table_of({"a": [-0.5, -0.4, -0.3, -0.2, -0.2], "b": [-9.0, -8.0, -8.0, -8.0, -8.0]})
+    result = run(Daub(table.learners, Schedule(SIZES), train_bound=False), TableEngine(table))
+    for top, known in ((0.0, False), (None, False), (1.0, True)):
+        found = certificate(result, table.learners, Scores("r2", 100, top, proportion=False))
+        assert found is not None
+        assert (found.spent is not None) == known

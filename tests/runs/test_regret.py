@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pydaub import STRATEGIES, Allocation, Daub, Failure, InputError, Measurement, Schedule, Table, TableEngine, run
 from pydaub.extensions.theory import paper
-from pydaub.runs.regret import regret, regrets
+from pydaub.runs.regret import regret, regrets, spent_on_worse
 
 SIZES = (10, 20, 40, 80)
 scores = st.lists(st.integers(0, 20), min_size=len(SIZES), max_size=len(SIZES))
@@ -89,3 +89,32 @@ def test_a_delta_that_is_no_difference_is_refused(delta: float) -> None:
     result = run(Daub(table.learners, Schedule(SIZES)), TableEngine(table))
     with pytest.raises(InputError, match=r"`regret_delta` must be a number greater than 0, got"):
         regret(result, table.at(80), delta)
+
+
+@given(st.lists(scores, min_size=2, max_size=5), st.integers(1, 20), st.sampled_from(sorted(STRATEGIES)))
+def test_what_a_run_itself_knows_agrees_with_its_regret(curves: list[list[int]], twentieths: int, name: str) -> None:
+    """Exactly, if what is likely is what comes; if nothing is likely, what it says is true of a part."""
+    table = table_of({f"C{place}": each for place, each in enumerate(curves)})
+    result = run(STRATEGIES[name](table.learners, Schedule(SIZES)), TableEngine(table))
+    delta, full = twentieths / 20, table.at(80)
+    final = {name: outcome.valid_score for name, outcome in full.items() if isinstance(outcome, Measurement)}
+    known, unknown = spent_on_worse(result, final, delta), spent_on_worse(result, {}, delta)
+    assert known is not None
+    assert unknown is not None
+    assert known.worse + known.open <= known.learners == len(curves)
+    assert unknown.share <= known.share <= unknown.share + unknown.open_share + 1e-9
+    if max(final.values()) == result.valid_score:
+        true = regret(result, full, delta)
+        assert true is not None
+        assert (true.suboptimal, true.seconds) == (known.worse, known.seconds)
+
+
+def test_a_learner_that_failed_is_worse_and_one_that_is_alone_is_not() -> None:
+    table = table_of({"good": [10, 11, 12, 12], "broken": [10, 10, 10, 10]})
+    table = Table({**table.outcomes, Allocation("broken", 20): Failure("timeout", "too long", 50.0)})
+    found = spent_on_worse(run(Daub(table.learners, Schedule(SIZES)), TableEngine(table)), {})
+    assert found is not None
+    assert (found.worse, found.open, found.seconds) == (1, 0, 60.0)
+    assert found.to_json()["sentence"].startswith("29 % of the training time (60.0 s) went to")
+    alone = table_of({"good": [10, 11, 12, 12]})
+    assert spent_on_worse(run(Daub(alone.learners, Schedule(SIZES)), TableEngine(alone)), {}) is None

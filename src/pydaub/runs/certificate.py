@@ -8,7 +8,7 @@ curves are noisy and some break these assumptions, so every measured curve is au
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,11 +16,13 @@ from pydaub.records import MANY_DIGITS, Measurement, as_precise, score_text
 from pydaub.runs.contest import FEW_ROWS
 from pydaub.runs.forecasts import Forecasts, curves_of, forecasts, score_of
 from pydaub.runs.paired import optimism, standard_error, told_apart
+from pydaub.runs.regret import Spent, spent_on_worse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pydaub.algorithm.forecast import Forecast
+    from pydaub.algorithm.proof import Proof
     from pydaub.records import Scores
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result, Step
@@ -92,6 +94,11 @@ class Certificate:
         Whether the run came to its end. A run that was stopped has no certificate.
     scored_rows
         The number of rows of which a score is the share that is right; None if it is another score.
+    proof
+        What is proved of the learners; None where the strategy's bounds state no probability.
+    spent
+        The training time of learners that are worse; None where the run did not come to its end, and of scores whose
+        best value is not 1, for which a difference of 0.01 means nothing.
     """
 
     selected: str
@@ -115,16 +122,19 @@ class Certificate:
     doubts: tuple[str, ...]
     finished: bool = True
     scored_rows: int | None = None
+    proof: Proof | None = None
+    spent: Spent | None = field(default=None, compare=False)  # seconds differ from one run to the next
 
     @property
     def sentences(self) -> list[str]:
         """The certificate for people."""
-        return [*self.claims, *([self.audit] if self.audit else []), *self.doubts]
+        after = [self.spent.sentence if self.spent else "", self.audit]
+        return [*self.claims, *(words for words in after if words), *self.doubts]
 
     @property
     def claims(self) -> list[str]:
         """What is claimed of the selected learner."""
-        found = [self.choice]
+        found = [self.choice, self._proved()]
         if self.certain:
             found += [self._bound(), self._tied(), self._corrected(), self._more_rows()]
         return [words for words in found if words]
@@ -166,6 +176,21 @@ class Certificate:
     def _less(self, value: float) -> str:
         """Return a difference of scores, without decimals where the score has none."""
         return as_precise(value, self.score) if abs(self.score) >= MANY_DIGITS else score_text(value)
+
+    def _proved(self) -> str:
+        """Say who is ruled out by proof, and with which confidence."""
+        if self.proof is None or not self.proof.at_most:
+            return ""
+        best, worse, others = self.proof.best, self.proof.worse, len(self.proof.at_most)
+        sure = f"By proof, with {100 * self.proof.confidence:.0f} % confidence if true curves never get steeper or fall"
+        has = f"{best} has at least {score_text(self.proof.at_least)} on all rows"
+        if not worse:
+            return f"{sure}: {has}, and nobody is ruled out ({others} can have more)."
+        named = [
+            f"{name} (at most {score_text(most)})" for name, most in sorted(worse.items(), key=lambda one: -one[1])
+        ]
+        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        return f"{sure}: {has}, which rules out {len(worse)} of {others} others: {', '.join(named[:NAMED])}{more}."
 
     def _bound(self) -> str:
         if self.ceiling is None or self.looks == self.others + 1:
@@ -250,6 +275,8 @@ class Certificate:
             "claims": self.claims,
             "audit": self.audit,
             "doubts": list(self.doubts),
+            "proof": self.proof.to_json() if self.proof else None,
+            "spent": self.spent.to_json() if self.spent else None,
             "text": " ".join(self.sentences),
         }
 
@@ -259,7 +286,13 @@ def certificate_of(account: Account) -> Certificate | None:
     dropped = account.strategy.dropped
     learners = [name for name in account.tried if name not in dropped]
     return certificate(
-        account.result, learners, account.scores, sure=account.strategy.sure, ahead=forecasts(account), dropped=dropped
+        account.result,
+        learners,
+        account.scores,
+        sure=account.strategy.sure,
+        ahead=forecasts(account),
+        dropped=dropped,
+        proof=account.strategy.proof(),
     )
 
 
@@ -271,13 +304,14 @@ def certificate(  # noqa: PLR0913  # what a run is
     sure: bool = True,
     ahead: Forecasts | None = None,
     dropped: frozenset[str] = frozenset(),
+    proof: Proof | None = None,
 ) -> Certificate | None:
     """Return what may be claimed of a result; None where nothing was selected.
 
     Outcomes that were evaluated ahead raise doubts, and what has been measured on all rows is not forecast. Everything
     else rests on the outcomes that were asked for. `sure` says whether the strategy's bounds hold for every curve that
-    does not get steeper, `ahead` are the forecasts if they are known already, and `dropped` learners that a person has
-    taken out of the race.
+    does not get steeper, `ahead` are the forecasts if they are known already, `dropped` learners that a person has
+    taken out of the race, and `proof` what the strategy proves.
     """
     if result.selected is None or result.valid_score is None or result.selected_size is None:
         return None
@@ -335,7 +369,14 @@ def certificate(  # noqa: PLR0913  # what a run is
         ),
         finished=result.stopped is None,
         scored_rows=scores.right_rows(full) if own else None,
+        proof=proof,
+        spent=_spent(result, ahead) if certain and scores.top == 1.0 else None,
     )
+
+
+def _spent(result: Result, ahead: Forecasts) -> Spent | None:
+    found = {name: ahead.of(name) for name in ahead.curves}
+    return spent_on_worse(result, {name: None if each is None else each.bound for name, each in found.items()})
 
 
 def _prospects(ahead: Forecasts, result: Result, scores: Scores) -> tuple[Prospect, ...]:

@@ -76,6 +76,75 @@ def regret(result: Result, full: Mapping[str, Outcome | None], delta: float = DE
     return Regret(delta, len(worse), len(full), spent, spent / result.seconds if result.seconds else 0.0, relative)
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The training time of a finished run that went to learners that are worse, as far as the run can tell.
+
+    Attributes
+    ----------
+    delta
+        How much worse than the best of those with all rows.
+    worse
+        The number of learners that are: by their score on all rows, because they failed, or, with fewer rows, because
+        the most that is likely of them (the 95 % quantile of the forecast) is less.
+    open
+        The number of other learners with fewer rows: they may be worse or not.
+    learners
+        The number of all learners that were trained.
+    seconds, share
+        The time of those that are worse, and as a share of all training time.
+    open_share
+        The share of those that are open.
+    """
+
+    delta: float
+    worse: int
+    open: int
+    learners: int
+    seconds: float
+    share: float
+    open_share: float
+
+    @property
+    def sentence(self) -> str:
+        """The time in words."""
+        spent = f"{100 * self.share:.0f} % of the training time ({self.seconds:,.1f} s)"
+        whom = (
+            f"learners that proved to be at least {self.delta:g} worse than the best ({self.worse} of {self.learners}"
+        )
+        how = "by their score on all rows, or by what is likely of them with 95 %)"
+        rest = f"; of those with {100 * self.open_share:.0f} % it is open" if self.open else ""
+        return f"{spent} went to {whom}, {how}{rest}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the attributes and the sentence as plain JSON values."""
+        return {**asdict(self), "sentence": self.sentence}
+
+
+def spent_on_worse(result: Result, at_best: Mapping[str, float | None], delta: float = DELTA) -> Spent | None:
+    """Return what a finished run spent on learners that are worse; None where nobody has all rows, or is alone.
+
+    `at_best` is the most that is likely of each learner with fewer rows than all; None where that is not known.
+    """
+    check_delta(delta)
+    trained = {step.allocation.learner for step in result.steps}
+    at_full = {
+        step.allocation.learner: step.outcome.valid_score
+        for step in result.steps
+        if step.allocation.size == result.full_size and isinstance(step.outcome, Measurement)
+    }
+    if len(trained) == 1 or not at_full or not result.seconds:
+        return None
+    limit = max(at_full.values())
+    most = {name: at_full.get(name, at_best.get(name)) for name in trained - result.failures.keys()}
+    worse = {name for name, score in most.items() if score is not None and round(limit - score, DIGITS) >= delta}
+    worse |= trained & result.failures.keys()
+    unknown = trained - worse - at_full.keys()
+    spent, unjudged = _seconds(result, worse), _seconds(result, unknown)
+    whole = result.seconds
+    return Spent(delta, len(worse), len(unknown), len(trained), spent, spent / whole, unjudged / whole)
+
+
 def meaning(delta: float) -> str:
     """Return what the shares in a table are, in words."""
     return f"Regret: the training time of learners that are at least {delta:g} worse than the best on all rows."

@@ -92,7 +92,12 @@ def strategy_of(settings: Mapping[str, Any]) -> Strategy:
     """Return a new strategy with the settings of a journal."""
     try:
         return STRATEGIES[settings["strategy"]].from_settings(settings)
-    except (KeyError, TypeError, InputError) as error:
+    except InputError as error:
+        raise JournalError(
+            "The journal must name a strategy of pydaub with its learners, sizes and parameters, as this version takes"
+            f" them. {error} The journal is left unchanged; its lines are JSON (docs/journal.md)."
+        ) from None
+    except (KeyError, TypeError) as error:
         raise JournalError(
             f"The journal must name a strategy of pydaub with its learners, sizes and parameters, got {error}."
         ) from None

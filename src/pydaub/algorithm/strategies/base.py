@@ -18,6 +18,8 @@ from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed,
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pydaub.algorithm.proof import Proof
+
 UNKNOWN_SCORES: Final = Scores()
 
 
@@ -213,6 +215,10 @@ class Strategy(ABC):
     def why(self) -> str:
         """Why the last allocation was asked for, as a word for `begin`."""
         return self._why
+
+    def proof(self) -> Proof | None:
+        """Return what is proved of the learners, where the bounds hold with a stated probability."""
+        return None
 
     @property
     def racing(self) -> frozenset[str]:

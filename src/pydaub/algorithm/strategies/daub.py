@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.bounds import UpperBound, value
+from pydaub.algorithm.proof import prove
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES
 from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
 from pydaub.algorithm.strategies.ranking import Ranking
@@ -15,6 +16,7 @@ from pydaub.records import Allocation, Failure, Outcome, score_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pydaub.algorithm.proof import Proof
     from pydaub.algorithm.schedule import Schedule
     from pydaub.records import Scores
 
@@ -98,6 +100,11 @@ class Daub(Steerable):
         if self._has_all_rows(learner):
             return self._curves[learner].measurements[-1].valid_score
         return self._bounds.get(learner)
+
+    def proof(self) -> Proof | None:
+        """Return what is proved of the learners that did not fail."""
+        running = {name: curve for name, curve in self._curves.items() if name not in self._failures}
+        return prove(self._bound, running, self.schedule)
 
     def _ranked_reason(self) -> str:
         asked = next(iter(self.outstanding), None)

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pydaub.algorithm.bounds import value
+from pydaub.algorithm.proof import prove
 from pydaub.algorithm.strategies.base import UNKNOWN_SCORES
 from pydaub.algorithm.strategies.bounded import BOUND, BOUND_PARAMETERS, bound_settings, make_bound
 from pydaub.algorithm.strategies.daub import BOOTSTRAP
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from pydaub.algorithm.bounds import UpperBound
     from pydaub.algorithm.curve import Curve
+    from pydaub.algorithm.proof import Proof
     from pydaub.algorithm.schedule import Schedule
     from pydaub.algorithm.strategies.ranking import Ranking
     from pydaub.records import Scores
@@ -57,6 +59,11 @@ class Elimination(Rounds):
         )
         self._bound_settings = bound_settings(bound, self._bound, train_bound=train_bound, scores=scores)
         self._lead = -math.inf  # the best f_i(n) of this round
+
+    def proof(self) -> Proof | None:
+        """Return what is proved of the learners that did not fail."""
+        running = {name: curve for name, curve in self._curves.items() if name not in self._failures}
+        return prove(self._bound, running, self.schedule)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -25,8 +25,8 @@ function decisionLine({ number: value, clock, words }) {
 
 function drawResult() {
   byId("ending").hidden = !run.summary.length;
-  const claims = run.certificate ? [...run.certificate.claims, ...run.certificate.doubts] : [];
-  byId("certificate").replaceChildren(...[...run.summary, ...claims].map((words) => make("p", words)));
+  const { claims = [], spent = null, doubts = [] } = run.certificate ?? {};
+  byId("certificate").replaceChildren(...[...run.summary, ...claims, ...(spent ? [spent.sentence] : []), ...doubts].map((words) => make("p", words)));
 }
 
 function drawAudit() {

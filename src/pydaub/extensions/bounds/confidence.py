@@ -75,6 +75,13 @@ class ConfidenceBound:
             lines.append(ends[-1][2])
         return min(1.0, *lines) if lines else 1.0
 
+    def at_least(self, curve: Curve) -> float:
+        """Return the highest lower end of an interval, which a curve that never falls has at the full size too."""
+        return max(
+            (point.valid_score - self.radius(point.valid_score, point.scored) for point in curve.measurements),
+            default=0.0,
+        )
+
     def radius(self, score: float, scored: int | None = None) -> float:
         """Return half the width of the interval around a score."""
         rows = min(scored or self.rows, self.rows)
