@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from pydaub import Curve, DifferenceBound, Measurement, NonIncreasing, SlopeBound, UpperBound
 from pydaub.algorithm import bounds
-from pydaub.extensions.bounds import confidence, fitted
+from pydaub.extensions.bounds import confidence, fitted, spline
 from pydaub.extensions.bounds.confidence import ConfidenceBound
 from pydaub.extensions.bounds.fitted import FittedBound
+from pydaub.extensions.bounds.spline import RegressionSpline
 
 FULL_SIZE = 1000
 Points = tuple[tuple[int, Any], ...]
@@ -58,7 +59,7 @@ def fits(_: Points) -> list[UpperBound]:
 
 
 def splines(_: Points) -> list[UpperBound]:
-    return [FittedBound("spline"), FittedBound("spline", train_cap=False)]
+    return [RegressionSpline(1000), RegressionSpline(train_cap=False)]
 
 
 def confident(_: Points) -> list[UpperBound]:
@@ -71,7 +72,8 @@ MAKERS: dict[type, list[Make]] = {
     SlopeBound: [slopes],
     DifferenceBound: [differences],
     NonIncreasing: [non_increasing],
-    FittedBound: [fits, splines],
+    FittedBound: [fits],
+    RegressionSpline: [splines],
     ConfidenceBound: [confident],
 }
 
@@ -82,7 +84,7 @@ def over(*makers: Make) -> pytest.MarkDecorator:
 
 every_bound = over(*(make for makers in MAKERS.values() for make in makers))
 every_valid_bound = over(slopes, differences, non_increasing, fits)  # on exact scores, and tight at the full size
-every_line = over(slopes, differences, non_increasing, fits, splines)
+every_line = over(slopes, differences, non_increasing, fits)
 
 sizes = st.lists(st.integers(2, FULL_SIZE - 1), min_size=2, max_size=6, unique=True).map(sorted)
 scores = st.fractions(min_value=0, max_value=1, max_denominator=16)
@@ -117,7 +119,7 @@ def has_train_cap(bound: Any) -> bool:
 def test_every_bound_class_in_the_module_is_checked_here() -> None:
     found = {
         kind
-        for module in (bounds, confidence, fitted)
+        for module in (bounds, confidence, fitted, spline)
         for kind in vars(module).values()
         if inspect.isclass(kind) and kind.__module__ == module.__name__ and "__call__" in vars(kind)
     }
@@ -160,7 +162,7 @@ def test_at_the_full_size_no_line_is_left_to_extend(make: Make, points: Points, 
     for bound in make(whole):
         if isinstance(bound, ConfidenceBound):
             assert bound(curve, FULL_SIZE) <= min(1, last + bound.radius(float(last)))
-        elif isinstance(bound, FittedBound):
+        elif isinstance(bound, FittedBound | RegressionSpline):
             measured = [score for _, score in whole]
             assert min(measured) <= bound(curve, FULL_SIZE) <= max(measured)
         elif isinstance(bound, NonIncreasing):  # an earlier bound may have been lower
@@ -200,7 +202,7 @@ def test_a_straight_line_is_extrapolated_exactly(
         assert bound(curve_of(points), FULL_SIZE) == start + slope * FULL_SIZE
 
 
-@every_line
+@over(slopes, differences, non_increasing, fits, splines)
 @given(places=sizes, score=st.floats(-1e6, 1e6))
 def test_a_plateau_stays_where_it_is_in_floating_point_too(make: Make, places: list[int], score: float) -> None:
     """Exactly, so that ties stay ties."""

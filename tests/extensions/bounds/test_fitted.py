@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.interpolate import PchipInterpolator
 from scipy.optimize import nnls
 from sklearn.isotonic import isotonic_regression
 
-from pydaub import Curve, InputError, Measurement
+from pydaub import InputError
 from pydaub.extensions.bounds.fitted import FittedBound, concave, isotonic
 
 sizes = st.lists(st.integers(1, 5000), min_size=2, max_size=12, unique=True).map(sorted)
@@ -44,17 +43,6 @@ def test_the_concave_fit_is_the_least_squares_one(points: tuple[list[int], list[
     assert gains[-1] >= -1e-9
 
 
-@given(curves())
-@example(([1, 2, 4], [0.0, 0.0, 2.3e-308]))  # SciPy divides by so small a number
-def test_the_spline_is_the_monotone_one_of_scipy(points: tuple[list[int], list[float]]) -> None:
-    places, scores = points
-    curve = Curve("any", tuple(places), tuple(Measurement(1.0, each, 0.0) for each in scores))
-    with np.errstate(over="ignore"):
-        smooth = PchipInterpolator(places, isotonic(scores))
-    expected = smooth(places[-1]) + 100 * smooth.derivative()(places[-1])
-    assert FittedBound("spline", train_cap=False)(curve, places[-1] + 100) == pytest.approx(expected, abs=1e-6)
-
-
 def test_an_unknown_fit_is_refused() -> None:
-    with pytest.raises(InputError, match="`fit` must be one of isotonic, concave, spline, got 'cubic'"):
+    with pytest.raises(InputError, match="`fit` must be one of isotonic, concave, got 'cubic'"):
         FittedBound("cubic")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from pydaub.algorithm.bounds import BoundOptions, capped, least_squares_slope
@@ -31,9 +30,7 @@ class FittedBound:
     fit
         "isotonic": least squares among all curves that never fall; the slope is that of the last three fitted points.
         "concave": least squares among all curves that never fall and have diminishing returns; the slope is that of the
-        last segment. "spline": a monotone cubic spline through the isotonic fit; the slope is its derivative at the
-        last size. The spline's slope may be lower than that of any line through two points, so this bound can be too
-        low on a well-behaved curve, too.
+        last segment.
     train_cap
         Whether the training score at the last size caps the bound.
 
@@ -144,21 +141,7 @@ def _concave_end(sizes: tuple[int, ...], scores: list[float]) -> tuple[float, fl
     return last, max(last - before, 0) / (sizes[-1] - sizes[-2])
 
 
-def _spline_end(sizes: tuple[int, ...], scores: list[float]) -> tuple[float, float]:
-    """Return value and derivative at the last size of the spline of Fritsch and Carlson (1980)."""
-    fitted = isotonic(scores)
-    secants = [
-        (right - left) / (size - before)
-        for (before, size), (left, right) in zip(pairwise(sizes), pairwise(fitted), strict=True)
-    ]
-    if len(secants) < 2:  # noqa: PLR2004  # a derivative at the end needs two segments
-        return fitted[-1], secants[0] if secants else math.inf
-    width, wider = sizes[-1] - sizes[-2], sizes[-2] - sizes[-3]
-    slope = ((2 * width + wider) * secants[-1] - width * secants[-2]) / (width + wider)
-    return fitted[-1], min(max(slope, 0), 3 * secants[-1])
-
-
-FITS: Final = {"isotonic": _isotonic_end, "concave": _concave_end, "spline": _spline_end}
+FITS: Final = {"isotonic": _isotonic_end, "concave": _concave_end}
 
 
 def made_isotonic(options: BoundOptions) -> FittedBound:
@@ -169,8 +152,3 @@ def made_isotonic(options: BoundOptions) -> FittedBound:
 def made_concave(options: BoundOptions) -> FittedBound:
     """Return the bound `concave`."""
     return FittedBound("concave", options.train_cap)
-
-
-def made_spline(options: BoundOptions) -> FittedBound:
-    """Return the bound `spline`."""
-    return FittedBound("spline", options.train_cap)
