@@ -21,6 +21,7 @@ from pydaub import PAPER_SIZES, Curve, Measurement, Schedule
 from pydaub.extensions.bounds.confidence import ConfidenceBound
 from pydaub.extensions.theory.noisy import n_stop, paired_hoeffding_radius, paired_radius
 from pydaub.extensions.theory.paper import Problem
+from pydaub.records import VALIDATION_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,22 +72,27 @@ def table() -> str:
 
 
 def paired() -> str:
-    """Return how many validation rows rule out the flat learner, with scores that are compared on the same rows."""
-    lines = [["not paired, Hoeffding", f"{needed_rows(flat, QUARTER) / 1e6:.1f}"]]
+    """Return how many validation rows rule out the flat learner, with scores that are compared on the same rows.
+
+    And, the other way round, which difference so many rows as `pydaub run` uses at most rule out.
+    """
     looks = LEARNERS * len(PAPER_SIZES)
     pairs, far = looks * (looks - 1) // 2, (SCHEDULE.full_size - QUARTER) / (QUARTER - PAPER_SIZES[0])
-
-    def needed(moved: Callable[[int], float]) -> str:
-        """Return the smallest number of rows, in millions, with which the noise moves the bound by less than Delta."""
-        return f"{bisect(range(10**9), 1, lo=2, key=lambda rows: moved(rows) < DELTA) / 1e6:.1f}"
-
     narrower = partial(ConfidenceBound, looks=looks, interval="bernstein")
-    lines.append(["not paired, Bernstein", needed(lambda rows: (2 + 4 * far) * narrower(rows).radius(BEST))])
-    lines.append(["paired, Hoeffding", needed(lambda rows: 2 * (1 + far) * paired_hoeffding_radius(rows, pairs))])
-    for share in DIFFER:
-        moved = partial(_moved, share, pairs, far)
-        lines.append([f"paired, Bernstein, {100 * share:.0f} % of the rows differ", needed(moved)])
-    return markdown(("Interval", "Million validation rows"), lines)
+    noise: dict[str, Callable[[int], float]] = {
+        "not paired, Hoeffding": lambda rows: (2 + 4 * far) * bound(rows).radius(BEST),
+        "not paired, Bernstein": lambda rows: (2 + 4 * far) * narrower(rows).radius(BEST),
+        "paired, Hoeffding": lambda rows: 2 * (1 + far) * paired_hoeffding_radius(rows, pairs),
+    }
+    noise |= {
+        f"paired, Bernstein, {100 * share:.0f} % of the rows differ": partial(_moved, share, pairs, far)
+        for share in DIFFER
+    }
+    lines = []
+    for name, moved in noise.items():
+        enough = bisect(range(10**9), 1, lo=2, key=lambda rows, moved=moved: moved(rows) < DELTA)  # type: ignore[misc]
+        lines.append([name, f"{enough / 1e6:.1f}", f"{moved(VALIDATION_ROWS):.3f}"])
+    return markdown(("Interval", "Million validation rows", f"Difference that {VALIDATION_ROWS:,} tell"), lines)
 
 
 def _moved(share: float, pairs: int, far: float, rows: int) -> float:
