@@ -26,7 +26,9 @@ function decisionLine({ number: value, clock, words }) {
 function drawResult() {
   byId("ending").hidden = !run.summary.length;
   const { claims = [], spent = null, doubts = [] } = run.certificate ?? {};
-  byId("certificate").replaceChildren(...[...run.summary, ...claims, ...(spent ? [spent.sentence] : []), ...doubts].map((words) => make("p", words)));
+  byId("certificate").replaceChildren(
+    ...[...run.summary, ...claims, ...(spent ? [spent.sentence] : []), ...doubts].map((words) => make("p", words)),
+  );
 }
 
 function drawAudit() {
