@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 PAPERS: Final = ("slope", True)
 KINDS: Final = tuple(
-    (name, cap) for name in (*POINTS, *FITS, *INTERVALS) for cap in (False, True) if not (cap and name in INTERVALS)
+    (name, cap)
+    for name in (*POINTS, *FITS, "spline", *INTERVALS)
+    for cap in (False, True)
+    if not (cap and name in INTERVALS)
 )  # whether capped by the training score, which confidence bounds never are
 
 

@@ -21,6 +21,8 @@ import dividing
 import enough
 import figure1
 import figure2
+import fresh
+import growing
 import sweep
 from accuracy import accuracy
 from assumptions import assumptions, costs
@@ -62,6 +64,8 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "machines": machines(tables, measured / FOLDER),
         "enough": _recorded(measured / "enough.json", enough.said),
         "dividing": _recorded(measured / "dividing.json", dividing.said),
+        "growing": _recorded(measured / "growing.json", growing.said),
+        "fresh": _recorded(measured / "fresh.json", fresh.said),
         "agreement": _recorded(measured / "agreement.json"),
         "protocols": _recorded(measured / "protocols.json"),
         "table_1": table_1(tables),
@@ -81,6 +85,7 @@ def page(tables: Sequence[Curves], measured: Path = MEASURED) -> str:
         "regrets": regrets(tables),
         "fewer": _fewer(tables),
         "left_out": "; ".join([*left_out(tables), *map(progress, curves_in(measured / BEGUN))]),
+        "dearest": dearest(tables),
         "weka": _weka(tables),
         "ended": _ended(tables),
     }
@@ -175,6 +180,23 @@ def _recorded(path: Path, said: Callable[[Sequence[Sequence[str]]], str] | None 
     parts = [markdown(kept["header"], kept["lines"], left=2)]
     parts.append(f"(`experiments/{path.stem}.py`, {kept['machine']}, commit {kept['commit']}, {kept['date']}.)")
     return "\n\n".join([*parts, said(kept["lines"])] if said else parts)
+
+
+def dearest(tables: Sequence[Curves]) -> str:
+    """Say why there are no more seeds of the tables of WEKA."""
+    hours = {
+        math.fsum(outcome.seconds for outcome in one.table.outcomes.values() if outcome) / 3600: one
+        for one in tables
+        if one.about["portfolio"] == "weka"
+    }
+    if not hours:
+        return "There are no tables of WEKA."
+    most = max(hours)
+    one = hours[most]
+    return (
+        "The tables of WEKA are of one split each: two more seeds at the largest sizes are still missing, as one such"
+        f" table takes up to {most:.0f} hours of training ({one.about['title']}, N = {one.full_size:,})."
+    )
 
 
 def _weka(tables: Sequence[Curves]) -> str:
