@@ -41,7 +41,7 @@ from tables import random_schedule, random_table
 SIZES = (10, 20, 40, 80, 160)
 SPENT = (
     "{} % of the training time ({} s) went to learners that proved to be at least 0.01 worse than the best (1 of 2, by"
-    " their score on all rows, or by what is likely of them with 95 %)."
+    " their score on all rows or, with fewer rows, with 95 % confidence)."
 )
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
 

@@ -15,6 +15,7 @@ from pydaub.extensions.theory import paper
 from pydaub.runs.regret import regret, regrets, spent_on_worse
 
 SIZES = (10, 20, 40, 80)
+NOTHING_KNOWN: Any = lambda _name, _score: 1.0  # noqa: E731
 scores = st.lists(st.integers(0, 20), min_size=len(SIZES), max_size=len(SIZES))
 
 
@@ -98,7 +99,8 @@ def test_what_a_run_itself_knows_agrees_with_its_regret(curves: list[list[int]],
     result = run(STRATEGIES[name](table.learners, Schedule(SIZES)), TableEngine(table))
     delta, full = twentieths / 20, table.at(80)
     final = {name: outcome.valid_score for name, outcome in full.items() if isinstance(outcome, Measurement)}
-    known, unknown = spent_on_worse(result, final, delta), spent_on_worse(result, {}, delta)
+    known = spent_on_worse(result, lambda name, score: float(round(final[name] - score, 12) > 0), delta)
+    unknown = spent_on_worse(result, NOTHING_KNOWN, delta)
     assert known is not None
     assert unknown is not None
     assert known.worse + known.open <= known.learners == len(curves)
@@ -112,9 +114,9 @@ def test_what_a_run_itself_knows_agrees_with_its_regret(curves: list[list[int]],
 def test_a_learner_that_failed_is_worse_and_one_that_is_alone_is_not() -> None:
     table = table_of({"good": [10, 11, 12, 12], "broken": [10, 10, 10, 10]})
     table = Table({**table.outcomes, Allocation("broken", 20): Failure("timeout", "too long", 50.0)})
-    found = spent_on_worse(run(Daub(table.learners, Schedule(SIZES)), TableEngine(table)), {})
+    found = spent_on_worse(run(Daub(table.learners, Schedule(SIZES)), TableEngine(table)), NOTHING_KNOWN)
     assert found is not None
     assert (found.worse, found.open, found.seconds) == (1, 0, 60.0)
     assert found.to_json()["sentence"].startswith("29 % of the training time (60.0 s) went to")
     alone = table_of({"good": [10, 11, 12, 12]})
-    assert spent_on_worse(run(Daub(alone.learners, Schedule(SIZES)), TableEngine(alone)), {}) is None
+    assert spent_on_worse(run(Daub(alone.learners, Schedule(SIZES)), TableEngine(alone)), NOTHING_KNOWN) is None

@@ -370,13 +370,8 @@ def certificate(  # noqa: PLR0913  # what a run is
         finished=result.stopped is None,
         scored_rows=scores.right_rows(full) if own else None,
         proof=proof,
-        spent=_spent(result, ahead) if certain and scores.top == 1.0 else None,
+        spent=spent_on_worse(result, ahead.chance_above) if certain and scores.top == 1.0 else None,
     )
-
-
-def _spent(result: Result, ahead: Forecasts) -> Spent | None:
-    found = {name: ahead.of(name) for name in ahead.curves}
-    return spent_on_worse(result, {name: None if each is None else each.bound for name, each in found.items()})
 
 
 def _prospects(ahead: Forecasts, result: Result, scores: Scores) -> tuple[Prospect, ...]:

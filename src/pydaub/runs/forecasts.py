@@ -93,6 +93,11 @@ class Forecasts:
         chances = {name: each.beats(self.at_full[leader] if own is None else own) for name, each in known.items()}
         return dict(sorted(chances.items(), key=lambda each: (-each[1], -known[each[0]].forecast.bound)))
 
+    def chance_above(self, learner: str, score: float) -> float:
+        """Return how likely a learner without all rows would have more than this with them; 1 if nothing is known."""
+        found = self._contender(learner)
+        return 1.0 if found is None else found.beats(score)
+
     def none_better(self, leader: str, others: Iterable[str], lead: float = 0.0) -> float:
         """Return the chance that none of these learners is better on all rows than the leader, which had them."""
         score, others = self.at_full[leader] + lead, [*others]

@@ -9,12 +9,13 @@ from pydaub.errors import InputError
 from pydaub.records import Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydaub.records import Outcome
     from pydaub.runs.result import Result
 
 DELTA: Final = 0.01
+UNLIKELY: Final = 0.05  # the chance up to which a learner counts as worse
 DIGITS: Final = 12  # of a difference of scores: a gap of exactly delta counts, and floats are not exact
 
 
@@ -86,7 +87,7 @@ class Spent:
         How much worse than the best of those with all rows.
     worse
         The number of learners that are: by their score on all rows, because they failed, or, with fewer rows, because
-        the most that is likely of them (the 95 % quantile of the forecast) is less.
+        it is likely with 95 % by their forecast.
     open
         The number of other learners with fewer rows: they may be worse or not.
     learners
@@ -112,7 +113,7 @@ class Spent:
         whom = (
             f"learners that proved to be at least {self.delta:g} worse than the best ({self.worse} of {self.learners}"
         )
-        how = "by their score on all rows, or by what is likely of them with 95 %)"
+        how = "by their score on all rows or, with fewer rows, with 95 % confidence)"
         rest = f"; of those with {100 * self.open_share:.0f} % it is open" if self.open else ""
         return f"{spent} went to {whom}, {how}{rest}."
 
@@ -121,10 +122,10 @@ class Spent:
         return {**asdict(self), "sentence": self.sentence}
 
 
-def spent_on_worse(result: Result, at_best: Mapping[str, float | None], delta: float = DELTA) -> Spent | None:
+def spent_on_worse(result: Result, chance_above: Callable[[str, float], float], delta: float = DELTA) -> Spent | None:
     """Return what a finished run spent on learners that are worse; None where nobody has all rows, or is alone.
 
-    `at_best` is the most that is likely of each learner with fewer rows than all; None where that is not known.
+    `chance_above` says how likely a learner with fewer rows than all would have more than a score on all of them.
     """
     check_delta(delta)
     trained = {step.allocation.learner for step in result.steps}
@@ -135,11 +136,12 @@ def spent_on_worse(result: Result, at_best: Mapping[str, float | None], delta: f
     }
     if len(trained) == 1 or not at_full or not result.seconds:
         return None
-    limit = max(at_full.values())
-    most = {name: at_full.get(name, at_best.get(name)) for name in trained - result.failures.keys()}
-    worse = {name for name, score in most.items() if score is not None and round(limit - score, DIGITS) >= delta}
+    best = max(at_full.values())
+    worse = {name for name, score in at_full.items() if round(best - score, DIGITS) >= delta}
     worse |= trained & result.failures.keys()
-    unknown = trained - worse - at_full.keys()
+    rest = trained - worse - at_full.keys()
+    worse |= {name for name in rest if chance_above(name, best - delta) <= UNLIKELY}
+    unknown = rest - worse
     spent, unjudged = _seconds(result, worse), _seconds(result, unknown)
     whole = result.seconds
     return Spent(delta, len(worse), len(unknown), len(trained), spent, spent / whole, unjudged / whole)
