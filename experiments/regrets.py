@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final
 from command import shown
 from replays import METHODS, grouped, largest, markdown
 
-from pydaub.runs.regret import Regret, regret
+from pydaub import Scores
+from pydaub.runs.forecasts import Forecasts
+from pydaub.runs.regret import DELTA, UNLIKELY, Regret, regret, spent_on_worse, suboptimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,13 +25,39 @@ if TYPE_CHECKING:
     from replays import Curves
 
 DELTAS: Final = (0.005, 0.01, 0.05)
+CERTIFIED: Final = ("daub", "frugal")  # strategies whose certificates are compared with the truth
 
 
 def regrets(tables: Iterable[Curves]) -> str:
     """Return the regret of every strategy over all tables, and that of DAUB for each data set."""
-    groups = grouped(tables)
+    groups = list(grouped(tables).values())
+    every = [one for seeds in groups for one in seeds]
+    return f"{_by_strategy(groups)}\n\n{told(every)}\n\n{_of_daub(largest(every))}"
+
+
+def told(tables: Sequence[Curves], delta: float = DELTA) -> str:
+    """Return how true it is what runs themselves say, which know only what they trained."""
+    words = []
+    for method in CERTIFIED:
+        said, wrong, shares = 0, 0, list[tuple[float, float, float]]()
+        for one in tables:
+            result, scores = one.replayed(method).result, Scores(rows=one.about["valid_rows"])
+            ahead, worse = Forecasts(result, scores, {}), suboptimal(one.table.at(one.full_size), delta)
+            limit = max(ahead.at_full.values()) - delta
+            named = {name for name in ahead.curves if name not in ahead.at_full}
+            named = {name for name in named if ahead.chance_above(name, limit) <= UNLIKELY}
+            said, wrong = said + len(named), wrong + len(named - worse)
+            if found := spent_on_worse(result, ahead.chance_above, delta):
+                shares.append((found.share, found.open_share, of(one, method, delta).share))
+        share, unknown, true = (100 * fmean(each) for each in zip(*(shares or [(0.0, 0.0, 0.0)]), strict=True))
+        words.append(
+            f"{said:,} learners with `{method}`, of which {wrong:,} are not ({100 * wrong / max(said, 1):.1f} %); the"
+            f" time that is said to have gone to worse learners is {share:.0f} % in the mean, open {unknown:.0f} %, in"
+            f" truth {true:.0f} %"
+        )
     return (
-        f"{_by_strategy(list(groups.values()))}\n\n{_of_daub(largest(one for each in groups.values() for one in each))}"
+        f"A run knows its regret only in part. By its forecasts, its certificate counts as {100 * delta:g} % worse,"
+        f" with 95 % confidence for each and without all rows: {'; '.join(words)}."
     )
 
 

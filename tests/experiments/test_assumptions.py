@@ -94,7 +94,10 @@ def test_regret_of_every_strategy_and_of_daub() -> None:
         assert regrets.of(one, method, 0.005).seconds == pytest.approx(spent["near"] + spent["bad"])
         assert regrets.of(one, method, 0.01).seconds == pytest.approx(spent["bad"])
         assert regrets.of(one, method, 0.5).seconds == 0
-    by_strategy, of_daub = regrets.regrets([one]).split("\n\n")
+    by_strategy, said, of_daub = regrets.regrets([one]).split("\n\n")
+    assert said.startswith(
+        "A run knows its regret only in part. By its forecasts, its certificate counts as 1 % worse,"
+    )
     cells = {line.split("|")[1].strip(" `"): line.split("|")[2:5] for line in by_strategy.splitlines()[2:]}
     assert list(cells) == list(METHODS)
     assert [cell.strip() for cell in cells["full"]] == ["16", "8", "8"]
