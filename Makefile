@@ -37,9 +37,11 @@ test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, K
 
 # Each pass draws other cases. It stops at the first that fails, and prints how to see it again.
 MINUTES ?= 10
-fuzz: ready  ## odd files, options, folders and arguments, for MINUTES=10 or longer
+fuzz: ready  ## odd files, options, folders, requests, orders, kills and faults, for MINUTES=10 or longer
 	@end=$$(($$(date +%s) + 60 * $(MINUTES))); \
-	while [ $$(date +%s) -lt $$end ]; do $(BIN)/pytest -q --slow random --hypothesis-profile long -n auto tests/fuzz $(PYTEST_ARGS) || exit 1; done
+	while [ $$(date +%s) -lt $$end ]; do \
+	  $(BIN)/pytest -q --slow random --hypothesis-profile long -n auto tests/fuzz $(PYTEST_ARGS) && $(BIN)/python tests/injection.py --drawn 3 --workers 2 || exit 1; \
+	done
 
 # Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out.
 LOWEST := .venv-lowest/bin/python
