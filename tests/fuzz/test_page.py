@@ -139,23 +139,32 @@ def answered(app: Any, request: Asked) -> Any:
     return asyncio.run(ask())
 
 
-requests = st.builds(
-    Asked,
-    path=PATHS,
-    method=st.sampled_from(["GET", "GET", "POST", "POST", "HEAD", "PUT", "OPTIONS", "DELETE"]),
-    sent=BODIES,
-    token=TOKENS,
-    host=HOSTS,
-    origin=ORIGINS,
-    kind=TYPES,
-    notes=st.sampled_from(["text", "link", "other name"]),
-    several=st.booleans(),
-)
 OTHERS = Asked("notes", "POST", {"text": "x", "before": NOTED})
+PAGE = (Asked(), Asked("addable"), OTHERS, Asked("steer", "POST", {"command": "pause"}))
+LIST = (Asked("runs"), Asked("compare"), *(each._replace(path=f"run/kept/{each.path}") for each in PAGE))
+PARTS = {
+    "path": PATHS,
+    "method": st.sampled_from(["GET", "POST", "HEAD", "PUT", "OPTIONS", "DELETE"]),
+    "sent": BODIES,
+    "token": TOKENS,
+    "host": HOSTS,
+    "origin": ORIGINS,
+    "kind": TYPES,
+}
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Asked:
+    """Return what the page itself might send, with some parts that are wrong."""
+    several = draw(st.booleans())
+    made = draw(st.sampled_from(LIST if several else PAGE))
+    for part in draw(st.lists(st.sampled_from([*PARTS]), max_size=3, unique=True)):
+        made = made._replace(**{part: draw(PARTS[part])})
+    return made._replace(several=several, notes=draw(st.sampled_from(["text", "link", "other name"])))
 
 
 @fuzzed
-@given(request=requests)
+@given(request=requests())
 @example(request=Asked(notes="link"))
 @example(request=Asked(notes="other name"))
 @example(request=Asked("run/kept/notes", "POST", {"text": "x", "before": PRIVATE}, notes="link", several=True))
