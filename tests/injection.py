@@ -208,8 +208,8 @@ def main() -> None:
                     except AssertionError as error:
                         bad += 1
                         ended = f"BROKEN {error}"
-                    print(command, workers, *fault, ended, flush=True)  # noqa: T201  # a script
-    print(f"{bad} broken")  # noqa: T201  # a script
+                    print(command, workers, *fault, ended, flush=True)
+    print(f"{bad} broken")
     sys.exit(bad > 0)
 
 
@@ -223,7 +223,7 @@ def faults(trial: Trial, chosen: argparse.Namespace) -> Iterator[Fault]:
             found = trial.operations(place)
             numbers = sorted({number for number, _ in found})[:: chosen.every]
             for number in representative(found, chosen.most) if chosen.most else numbers:
-                print("#", next(what for each, what in found if each == number))  # noqa: T201  # a script
+                print("#", next(what for each, what in found if each == number))
                 yield Fault(kind, number, place)
 
 

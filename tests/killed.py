@@ -143,7 +143,7 @@ def main(place: Path) -> None:
             if not was_killed:
                 break
             kills += 1
-    print(kills)  # noqa: T201  # a script
+    print(kills)
 
 
 if __name__ == "__main__":
