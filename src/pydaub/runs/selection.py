@@ -107,7 +107,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             _check(where.folder)
             mailbox = Mailbox(where.folder / STEERING)
             mailbox.clear()  # before anybody can see that the run is going on
-            journal = stack.enter_context(_journal(where.folder, started))
+            journal = stack.enter_context(_journal(where.folder, started, plan.defaults))
         engine = stack.enter_context(open_engine(task, where))
 
         def admit(name: str) -> None:
@@ -165,9 +165,9 @@ def _check(folder: Path) -> None:
                 Folder(folder, part).refuse_links()
 
 
-def _journal(folder: Path, started: Started) -> Journal:
+def _journal(folder: Path, started: Started, defaults: Mapping[str, Any]) -> Journal:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot write to the folder {folder}: {error.strerror}. Choose another `folder`.") from None
-    return Journal(folder / JOURNAL, started.settings, started.versions, started.descriptions)
+    return Journal(folder / JOURNAL, started.settings, started.versions, started.descriptions, defaults)
