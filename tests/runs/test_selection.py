@@ -350,3 +350,15 @@ def test_a_time_limit_includes_what_was_done_before_and_what_follows(
     select(plan(task, "daub"), where, time_limit=100.0, watch=watch, began=time.monotonic() - spent, save_to=tmp_path)
     (until,) = limits
     assert least < until < most
+
+
+def test_a_run_that_begins_late_waits_for_its_first_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was done before the run does not count until there is something to hand over."""
+    monkeypatch.setattr("pydaub.runs.selection.LEAST", 0.2)
+    task = Task(data_of(), listed([("slow", Slow(1.0)), ("slower", Slow(1.5))]), scoring="accuracy")
+    where = Where(1, folder=tmp_path)
+    found = select(plan(task, "daub"), where, time_limit=60.0, began=time.monotonic() - 1e6)
+    assert found.result.stopped == "time limit"
+    assert [step.allocation.learner for step in found.result.steps] == ["slow"]

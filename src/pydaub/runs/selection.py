@@ -121,6 +121,13 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         drawing = Drawing(plan.spaces, task.seed, let_in) if plan.spaces else None
         spared, limit = interrupt is not None, _left(time_limit, began)
         after = HandOver(task, engine, refit=refit, workers=where.at_once, time_limit=limit, spared=spared)
+
+        def reserved(account: Account) -> float:
+            """Return the seconds that are needed later; until something is measured, those before do not count."""
+            if time_limit is None or limit is None or account.improvements:
+                return after.seconds(account)
+            return limit - time_limit
+
         loop = Loop(
             plan.strategy,
             engine,
@@ -132,7 +139,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
             steering=steering,
             retry=retry,
             drawing=drawing,
-            reserve=after.seconds if hand_over else None,
+            reserve=reserved if hand_over else None,
             keep_open=hand_over,
             interrupt=interrupt,
         )
