@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help ready demo test test-slow fuzz test-lowest dist coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench docs hooks lock clean
+.PHONY: help ready demo test test-slow fuzz soak test-lowest dist coverage weka browser check format format-check lint types layers paper table1 table2 accuracy assumptions figure1 figure2 bench docs hooks lock clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -37,9 +37,14 @@ test-slow: ready  ## the tests that are slow by nature; KIND=ray for one kind, K
 
 # Each pass draws other cases. It stops at the first that fails, and prints how to see it again.
 MINUTES ?= 10
-fuzz: ready  ## odd files, options, folders and arguments, for MINUTES=10 or longer
+fuzz: ready  ## odd files, options, folders, requests, orders, kills and faults, for MINUTES=10 or longer
 	@end=$$(($$(date +%s) + 60 * $(MINUTES))); \
-	while [ $$(date +%s) -lt $$end ]; do $(BIN)/pytest -q --slow random --hypothesis-profile long -n auto tests/fuzz $(PYTEST_ARGS) || exit 1; done
+	while [ $$(date +%s) -lt $$end ]; do \
+	  $(BIN)/pytest -q --slow random --hypothesis-profile long -n auto tests/fuzz $(PYTEST_ARGS) && $(BIN)/python tests/injection.py --drawn 3 --workers 2 || exit 1; \
+	done
+
+soak: $(READY)  ## many runs, after each other and at once, with kills: does anything pile up? MINUTES=60, RUNS=200, AT_ONCE=20
+	$(BIN)/python tests/soak.py --minutes $(if $(filter file,$(origin MINUTES)),60,$(MINUTES)) --runs $(or $(RUNS),200) --at-once $(or $(AT_ONCE),20)
 
 # Old versions warn about their newer dependencies, so warnings are no errors here. Ray and WEKA are left out.
 LOWEST := .venv-lowest/bin/python

@@ -1,7 +1,7 @@
 """Whole commands with faults: the process is killed, the disk is full or slow, the clock jumps.
 
     python tests/injection.py [--kinds kill full once slow clock] [--places main worker] [--workers 1 2]
-                              [--commands run prepare] [--every 1 | --most 10] [--folder FOLDER]
+                              [--commands run prepare] [--every 1 | --most 10 | --drawn 5] [--folder FOLDER]
 
 The law: whatever happens, a command ends with a reason and no traceback, and leaves no process behind. Once the fault
 is gone, resuming gives the winner, the allocations and the predictions of an undisturbed run, and preparing again gives
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -191,6 +192,7 @@ def main() -> None:
     parser.add_argument("--commands", nargs="+", choices=["run", "prepare"], default=["run", "prepare"])
     parser.add_argument("--every", type=int, default=1, help="try every n-th operation (default: 1, all of them)")
     parser.add_argument("--most", type=int, help="try so many operations of different kinds instead")
+    parser.add_argument("--drawn", type=int, help="try so many operations drawn at random instead")
     parser.add_argument("--folder", type=Path, help="folder to work in")
     chosen = parser.parse_args()
     bad = 0
@@ -200,14 +202,14 @@ def main() -> None:
                 place = Path(folder) / f"{command}-{workers}"
                 place.mkdir()
                 trial = Trial(place, command, workers)
-                for fault in faults(trial, chosen):
+                for fault in faults(trial, chosen) if chosen.drawn is None else drawn(trial, chosen):
                     try:
                         ended = trial.check(fault)
                     except AssertionError as error:
                         bad += 1
                         ended = f"BROKEN {error}"
-                    print(command, workers, *fault, ended, flush=True)  # noqa: T201  # a script
-    print(f"{bad} broken")  # noqa: T201  # a script
+                    print(command, workers, *fault, ended, flush=True)
+    print(f"{bad} broken")
     sys.exit(bad > 0)
 
 
@@ -221,8 +223,15 @@ def faults(trial: Trial, chosen: argparse.Namespace) -> Iterator[Fault]:
             found = trial.operations(place)
             numbers = sorted({number for number, _ in found})[:: chosen.every]
             for number in representative(found, chosen.most) if chosen.most else numbers:
-                print("#", next(what for each, what in found if each == number))  # noqa: T201  # a script
+                print("#", next(what for each, what in found if each == number))
                 yield Fault(kind, number, place)
+
+
+def drawn(trial: Trial, chosen: argparse.Namespace) -> list[Fault]:
+    """Return some faults of all that are possible."""
+    places = chosen.places if trial.command == "run" else ["main"]
+    at = [(number, place) for place in places for number in sorted({each for each, _ in trial.operations(place)})]
+    return [Fault(random.choice(chosen.kinds), *random.choice(at)) for _ in range(chosen.drawn)]
 
 
 if __name__ == "__main__":

@@ -39,6 +39,15 @@ def test_a_preparation_survives_what_happens_to_it(tmp_path: Path) -> None:
     assert trial.check(Fault("clock")).startswith("0")
 
 
+@needs_proc
+def test_what_a_run_writes_survives_a_kill_at_each_write(tmp_path: Path) -> None:
+    """Journal, results, notes, commands, the record of the page, prepared rows: `killed.py` says what must hold."""
+    killed = Path(__file__).parents[1] / "killed.py"
+    done = subprocess.run([sys.executable, killed, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50, "kills"
+
+
 def test_operations_of_many_kinds_are_chosen() -> None:
     operations = [*enumerate(["open /x.123", "write /x.124", "write /x.125", "os.rename /y", "write /z"], start=1)]
     assert representative(operations, 9) == [1, 2, 4, 5]

@@ -12,6 +12,7 @@ from scipy import sparse
 from data.forms import FORMS, FRAME, LABELS, NUMBERS
 from pydaub import InputError
 from pydaub.data import Column, Schema, load, new_rows, prepare
+from pydaub.data.columns import infer_columns
 
 COLUMNS = (
     Column("n", "numeric"),
@@ -76,7 +77,7 @@ DAY = pd.Timestamp("2020-02-03")
 MEANINGS: list[tuple[Any, dict[str, Any]]] = [
     (0, {"numeric": 0.0, "boolean": 0.0}),
     (1.0, {"numeric": 1.0, "boolean": 1.0}),
-    (True, {"numeric": 1.0, "boolean": 1.0}),
+    (True, {"boolean": 1.0}),
     ("1", {"numeric": 1.0, "boolean": 1.0}),
     *((each, {"numeric": float(each)}) for each in (2, -1, 0.5, "2")),
     *((each, {"boolean": truth}) for each, truth in {"yes": 1.0, "No": 0.0, " f": 0.0}.items()),
@@ -96,6 +97,21 @@ def test_a_value_keeps_its_meaning_or_is_refused(kind: Any, value: Any, meant: d
     else:
         with pytest.raises(InputError, match="Column 'x' must hold"):
             new_rows(schema, rows)
+
+
+@pytest.mark.parametrize("flags", [[True, False, True], [True, None, False]])
+def test_bools_that_are_to_be_numbers_are_ones_and_zeros(flags: list[Any]) -> None:
+    rows = pd.DataFrame({"x": flags * 10, "n": range(30)})
+    (column,) = (each for each in infer_columns(rows, {"x": "numeric"}) if each.name == "x")
+    schema = Schema("matrix", "classification", 1, (column,), ("u", "v"), "y")
+    assert new_rows(schema, rows)[0].tolist() == [1.0]
+    with pytest.raises(InputError, match="or 1 and 0, got 2"):
+        new_rows(schema, rows.assign(x=2))
+
+
+def test_an_array_of_bools_goes_where_nothing_is_known_of_columns() -> None:
+    schema = Schema("matrix", "classification", 2, (), ("u", "v"))
+    assert new_rows(schema, np.array([[True, False]])).tolist() == [[1.0, 0.0]]
 
 
 def test_categories_become_text_whatever_they_look_like() -> None:

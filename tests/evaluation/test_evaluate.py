@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 import warnings
 from dataclasses import replace
@@ -25,7 +26,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
+from sklearn.metrics import _scorer, accuracy_score, get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -187,6 +188,22 @@ def test_an_error_in_predict_is_a_failure() -> None:
 def test_a_score_that_is_not_a_finite_number_is_a_failure(score: Any) -> None:
     outcome = failed(task_of(GaussianNB(), scoring=lambda _learner, _X, _y: score))
     assert outcome.message.startswith("ValueError: the score must be a finite number, got")
+
+
+class Patching(DecisionTreeClassifier):
+    """Changes how scikit-learn scores, as a library may do that replaces parts of it."""
+
+    def fit(self, X: Any, y: Any, **more: Any) -> Patching:
+        _scorer._SCORERS["accuracy"]._score_func = lambda *_, **__: 0.999  # noqa: SLF001  # nothing public does it
+        super().fit(X, y, **more)
+        return self
+
+
+def test_a_learner_that_changes_the_scorer_does_not_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_scorer._SCORERS, "accuracy", make_scorer(accuracy_score))  # noqa: SLF001  # as above
+    outcome = failed(task_of(Patching(max_depth=1), scoring="accuracy"))
+    said = r"RuntimeError: its accuracy is 0\.999, but that of its predictions is 0\.\d+: something .*"
+    assert re.fullmatch(said, outcome.message)
 
 
 def test_scores_may_be_numpy_numbers() -> None:

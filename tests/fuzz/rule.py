@@ -77,9 +77,9 @@ def refused_or_done(call: Callable[[], Any]) -> Any:
     return None
 
 
-def content(folder: Path) -> dict[str, bytes | str]:
+def content(folder: Path) -> dict[str, bytes]:
     """Return everything in a folder."""
     return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else "other"
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else b"other"
         for path in sorted(folder.rglob("*"))
     }

@@ -23,7 +23,7 @@ from pydaub.data import Split, load, new_rows
 from pydaub.data.outofcore.external import LEAST_MEMORY, Wanted, prepare_out_of_core
 from pydaub.data.schema import KINDS
 
-pytestmark = [pytest.mark.slow("random"), pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 NAMES = list("abcd")  # as the run has them that predicts
 readable = texts.filter(lambda text: "\ud800" not in text)  # pandas holds no text that is none

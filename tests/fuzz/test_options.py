@@ -16,7 +16,7 @@ from cli.commands import written as saved
 from fuzz.rule import a_few, content, holds, texts
 from pydaub.cli import everything
 
-pytestmark = [pytest.mark.slow("random"), pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 COMMANDS: dict[str, Any] = get_command(everything()).commands  # type: ignore[attr-defined]  # a group has them
 TRAINING = {"run", "compare", "demo", "resume"}
@@ -96,6 +96,7 @@ def test_a_line_without_training_is_carried_out_or_refused(data: st.DataObject, 
             assert {*content(Path(folder))} == {"curves.csv", "numbers.csv", "other.csv"}, "nothing half-written"
 
 
+@pytest.mark.slow("random")
 @a_few(5, least=5)
 @given(data=st.data())
 def test_a_line_with_training_is_carried_out_or_refused(

@@ -21,10 +21,14 @@ from typing import Any, Final
 
 VARIABLE: Final = "PYDAUB_FAULT"
 MAIN: Final = "PYDAUB_FAULT_MAIN"  # process id of the command itself
-# Audit events of Python, with the place of the path that is changed among their arguments.
+# Audit events of Python, with the places among their arguments of the path that is changed, and of the descriptor of
+# the folder that it is relative to.
 EVENTS: Final = {
-    **dict.fromkeys(("os.rename", "os.link", "os.symlink"), 1),
-    **dict.fromkeys(("os.mkdir", "os.remove", "os.rmdir", "os.truncate"), 0),
+    **dict.fromkeys(("os.rename", "os.link"), (1, 3)),
+    "os.symlink": (1, 2),
+    "os.mkdir": (0, 2),
+    **dict.fromkeys(("os.remove", "os.rmdir"), (0, 1)),
+    "os.truncate": (0, None),
 }
 ALLOCATE: Final = {"open", "write", "os.rename", "os.link", "os.symlink", "os.mkdir", "fsync"}  # need room on the disk
 WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -78,6 +82,7 @@ class Injection:
 
 REAL_WRITE: Final = os.write
 REAL_OPEN: Final = io.open
+REAL_OS_OPEN: Final = os.open
 FAULTS: Final[list[Injection]] = []  # the fault, if there is one
 
 
@@ -104,8 +109,23 @@ def audit(event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(flags, int) and flags & WRITING:
             FAULTS[0].meet(event, path)
     elif event in EVENTS:
-        path = arguments[EVENTS[event]]
-        FAULTS[0].meet(event, path_of(path) if isinstance(path, int) else path)
+        path_at, folder_at = EVENTS[event]
+        path, folder = arguments[path_at], -1 if folder_at is None else arguments[folder_at]
+        FAULTS[0].meet(event, path_of(path) if isinstance(path, int) else within(folder, path))
+
+
+def within(folder: int | None, path: Any) -> Any:
+    """Return the whole path of what is named relative to the descriptor of a folder, if it is."""
+    if folder is None or folder < 0 or not isinstance(path, str | bytes | os.PathLike):
+        return path
+    return str(Path(path_of(folder)) / os.fsdecode(path))
+
+
+def os_open(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+    """Open a file, as `os.open` does; the audit event does not say relative to what."""
+    if dir_fd is not None and flags & WRITING:
+        FAULTS[0].meet("open", within(dir_fd, path))
+    return REAL_OS_OPEN(path, flags, mode, dir_fd=dir_fd)
 
 
 def write(descriptor: int, data: Any) -> int:
@@ -126,7 +146,7 @@ def flushing(real: Any) -> Any:
 
 def opened(file: Any, mode: str = "r", buffering: int = -1, *more: Any, **named: Any) -> Any:
     """Open a file, as `open` does."""
-    if not set(mode) & set("wax+") or isinstance(file, int):
+    if not set(mode) & set("wax+"):
         return REAL_OPEN(file, mode, buffering, *more, **named)
     given = dict(zip(("encoding", "errors", "newline", "closefd", "opener"), more, strict=False)) | named
     raw = Raw(file, mode.replace("b", "").replace("t", ""), given.pop("closefd", True), given.pop("opener", None))
@@ -147,7 +167,7 @@ def inject(fault: Injection) -> None:
         jump_about()
         return
     sys.addaudithook(audit)
-    os.write, os.fsync = write, flushing(os.fsync)
+    os.open, os.write, os.fsync = os_open, write, flushing(os.fsync)
     if hasattr(os, "fdatasync"):
         os.fdatasync = flushing(os.fdatasync)
     io.open = builtins.open = opened

@@ -305,8 +305,12 @@ def test_settings_from_which_no_strategy_can_be_made_are_refused(change: dict[st
     with pytest.raises(JournalError, match=r"must name a strategy of pydaub with its learners, sizes and parameters"):
         strategy_of({**SETTINGS, **change})
     for name in SETTINGS:
+        lacking = {key: value for key, value in SETTINGS.items() if key != name}
+        if name in {parameter.name for parameter in Daub.parameters}:  # it may be newer than the journal
+            assert strategy_of(lacking).settings == SETTINGS
+            continue
         with pytest.raises(JournalError, match=r"must name a strategy of pydaub"):
-            strategy_of({key: value for key, value in SETTINGS.items() if key != name})
+            strategy_of(lacking)
 
 
 def test_an_old_journal_with_a_confidence_bound_that_is_capped_is_refused_with_the_reason() -> None:

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import faulty
 from pydaub import (
+    Account,
     AllLearnersFailed,
     Allocation,
     Evaluated,
@@ -33,6 +34,7 @@ from pydaub.data import Prepared, Split, prepare
 from pydaub.engines.registry import Where
 from pydaub.errors import FitFailed
 from pydaub.evaluation.evaluate import Task, fitted_on
+from pydaub.events import Event, Limited
 from pydaub.learners import listed
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan, plan
@@ -330,3 +332,33 @@ def test_what_is_known_need_not_be_measured(tmp_path: Path) -> None:
     valid = planned.task.data.valid()
     assert isinstance(again.result.measured, Measurement)
     assert again.fitted.score(valid.X, valid.y) == pytest.approx(again.result.measured.valid_score, abs=0.02)
+
+
+@pytest.mark.parametrize(("spent", "least", "most"), [(0.0, 85.0, 100.0), (70.0, 20.0, 30.0), (1e6, 0.5, 2.0)])
+def test_a_time_limit_includes_what_was_done_before_and_what_follows(
+    spent: float, least: float, most: float, tmp_path: Path
+) -> None:
+    """Reading and starting before it, saving after it; a run that has no time left has two seconds."""
+    limits = []
+
+    def watch(event: Event, _: Account) -> None:
+        if isinstance(event, Limited):
+            limits.append(event.until)
+
+    task = Task(data_of(), listed(LEARNERS), scoring="accuracy")
+    where = Where(folder=tmp_path, engine="serial")
+    select(plan(task, "daub"), where, time_limit=100.0, watch=watch, began=time.monotonic() - spent, save_to=tmp_path)
+    (until,) = limits
+    assert least < until < most
+
+
+def test_a_run_that_begins_late_waits_for_its_first_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was done before the run does not count until there is something to hand over."""
+    monkeypatch.setattr("pydaub.runs.selection.LEAST", 0.2)
+    task = Task(data_of(), listed([("slow", Slow(1.0)), ("slower", Slow(1.5))]), scoring="accuracy")
+    where = Where(1, folder=tmp_path)
+    found = select(plan(task, "daub"), where, time_limit=60.0, began=time.monotonic() - 1e6)
+    assert found.result.stopped == "time limit"
+    assert [step.allocation.learner for step in found.result.steps] == ["slow"]

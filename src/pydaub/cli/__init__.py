@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -13,11 +16,13 @@ EXIT_INTERRUPTED: Final = 130  # as in shells
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command. Its imports take a moment, in which Ctrl-C must not end with a traceback."""
+    began = time.monotonic()
+    atexit.register(gc.freeze)  # else Python looks through everything once more before it ends: up to a second
     try:
         everything()
         from pydaub.cli.app import run_command
 
-        run_command(arguments)
+        run_command(arguments, began)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
 

@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
@@ -35,6 +36,7 @@ EXIT_BAD_INPUT: Final = 2
 EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 LONGEST_NAME: Final = 200  # characters of a file's name in a message
 LONGEST_WORD, LONGEST_LINE = 300, 2000  # characters in a message
+_began: Final[ContextVar[float | None]] = ContextVar("_began", default=None)
 LONG_WORD: Final = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]  # the same in all versions, and not public
 # Commands as `pydaub --help` lists them: what a newcomer needs first comes first.
@@ -87,8 +89,17 @@ app = typer.Typer(
 )
 
 
-def run_command(arguments: Sequence[str] | None = None) -> None:
-    """Run the command. Bad input ends with exit code 2 and one line on stderr, a run without a winner with 1."""
+def began() -> float | None:
+    """Return when the command began, as a moment of `time.monotonic`, if it is known."""
+    return _began.get()
+
+
+def run_command(arguments: Sequence[str] | None = None, at: float | None = None) -> None:
+    """Run the command, which began `at` this moment.
+
+    Bad input ends with exit code 2 and one line on stderr, a run without a winner with 1.
+    """
+    _began.set(at)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # the terminal may not be able to show every name

@@ -188,7 +188,7 @@ class Options:
     time_limit: Annotated[
         str | None,
         typer.Option(
-            help="Stop after this time with the best learner so far: 90, 90s, 10m, 2h. Reading and saving come on top."
+            help="Stop after this time with the best learner so far, reading and saving included: 90, 90s, 10m, 2h."
         ),
     ] = None
     learner_timeout: Annotated[

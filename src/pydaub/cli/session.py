@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pydaub.algorithm.strategies import strategies_with
-from pydaub.cli.app import complain, for_the_result, leave_on_termination
+from pydaub.cli.app import began, complain, for_the_result, leave_on_termination
 from pydaub.cli.output import as_json, plain_regret, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.hints import hints
@@ -95,6 +95,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
                 refit=folder.request.refit,
                 retry=retry,
                 save_to=folder.path,
+                began=began(),
             )
     except (AllLearnersFailed, NothingMeasured) as error:
         if options.as_json:

@@ -163,15 +163,23 @@ def _as_numbers(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
         values = values.astype(object).infer_objects()
     if is_number(values) and column.kind == "boolean" and values.dtype.kind != "c":
         refuse_others(values.to_numpy(dtype=np.float64, na_value=np.nan), column)
-    if (not is_number(values) or values.dtype.kind == "c") and not pd.api.types.is_bool_dtype(values.dtype):
+    truths = column.kind == "boolean"  # to other numbers, a bool means nothing
+    if (not is_number(values) or values.dtype.kind == "c") and not (
+        truths and pd.api.types.is_bool_dtype(values.dtype)
+    ):
         plain = values.astype(object)
         numbers = pd.to_numeric(plain, errors="coerce")
-        wrong = plain[(numbers.isna() if numbers.dtype.kind != "c" else True) & plain.notna()]
+        odd = numbers.isna() | (plain.map(_is_bool) & (not truths)) if numbers.dtype.kind != "c" else True
+        wrong = plain[odd & plain.notna()]
         if len(wrong):
             raise InputError(f"Column {column.name!r} must hold numbers, got {brief(wrong.iloc[0])}. Correct it.")
         values = numbers
     dtype = _float_type(values.dtype, column)
     return pd.Series(values.to_numpy(dtype=dtype, na_value=np.nan) if values.hasnans else values.to_numpy(dtype=dtype))
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool | np.bool_)
 
 
 def _as_booleans(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
@@ -214,7 +222,7 @@ def _as_text(values: pd.Series[Any]) -> pd.Series[Any]:
 def _text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
+    return str(value).lower() if _is_bool(value) else str(value)
 
 
 def _unnamed(schema: Schema, source: Any) -> pd.DataFrame:  # noqa: ANN401  # anything that numpy accepts
@@ -225,6 +233,8 @@ def _unnamed(schema: Schema, source: Any) -> pd.DataFrame:  # noqa: ANN401  # an
         raise InputError(f"The data must be a table, got: {error}.") from None
     if array.ndim != 2 or array.shape[1] != schema.features:  # noqa: PLR2004  # rows and columns
         raise InputError(f"The data must have {schema.features} columns, got an array of shape {array.shape}.")
+    if array.dtype == bool and not schema.columns:  # nothing is known of the columns but that they are numbers
+        array = array.astype(np.float32)
     return pd.DataFrame(array, columns=[column.name for column in _known(schema)]).infer_objects()
 
 

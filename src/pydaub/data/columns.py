@@ -378,8 +378,8 @@ def _column(name: str, values: pd.Series[Any], given: Kind | None) -> Column:
     present = values.dropna()
     missing = len(values) - len(present)
     distinct = present.nunique()
-    if given is not None:
-        kind = given
+    if given is not None:  # bools that count as numbers stay bools: other numbers mean nothing there
+        kind = "boolean" if given == "numeric" and pd.api.types.infer_dtype(values) == "boolean" else given
     elif distinct + bool(missing) <= 1:
         kind = "constant"
     elif is_number(values):

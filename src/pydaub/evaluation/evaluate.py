@@ -30,7 +30,13 @@ from pydaub.data.names import listed
 from pydaub.errors import InputError, is_of_learner, one_line
 from pydaub.evaluation import combining
 from pydaub.evaluation.encoded import encode, key_of
-from pydaub.evaluation.metrics import Predictions, classification_metrics, regression_metrics, score_parts
+from pydaub.evaluation.metrics import (
+    Predictions,
+    check_score,
+    classification_metrics,
+    regression_metrics,
+    score_parts,
+)
 from pydaub.evaluation.reuse import Memory, can_go_on, fit_again
 from pydaub.isolation.child import is_of_memory
 from pydaub.learners.encoding import shared_steps
@@ -284,6 +290,8 @@ def _measured(  # noqa: PLR0913, PLR0917  # a fold has a number besides
         train_score = _score(task, fitted, _first(train, len(valid.y) if task.score_rows == "few" else len(train.y)))
     began, predictions = time.perf_counter(), Predictions(fitted)
     valid_score = _score(task, fitted, valid, predictions)
+    if isinstance(task.scoring, str) and not _routing():
+        check_score(predictions, valid.X, valid.y, task.scoring, valid_score)
     scoring = time.perf_counter() - began
     wanted = task.metrics == "all" or (full and task.metrics == "full")
     metrics = _metrics(task, predictions, valid) if wanted else {}

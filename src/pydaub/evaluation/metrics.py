@@ -27,6 +27,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 PARTS: Final = 100  # blocks of rows on which the score is also kept
 MOST_RANKED: Final = 5_000_000  # probabilities, which are sorted for the auc, in about half a second
 DIGITS: Final = 6  # of the score on a block
+MEANS: Final = ("accuracy", "neg_mean_squared_error", "neg_mean_absolute_error")  # over the rows
+CLOSE: Final = 1e-3  # rounding differs by less
 RATIOS: Final = ("f1", "precision", "recall")
 CLASS_RATIOS: Final = (*RATIOS, "jaccard")  # of hits to other rows of a class
 
@@ -171,6 +173,23 @@ def score_parts(predictions: Predictions, X: Any, y: Array, scoring: str, score:
             blocks = np.array_split(rows, min(PARTS, len(rows)))
             return tuple(float(f"{np.mean(block):.{DIGITS}g}") for block in blocks)
     return ()
+
+
+def check_score(predictions: Predictions, X: Any, y: Array, scoring: str, score: float) -> None:
+    """Raise if a score is not that of the predictions: something in this process has changed how it is computed.
+
+    Only scores are checked that are simple means over the rows, which takes next to no time.
+    """
+    own = score
+    if scoring in MEANS:
+        made = np.asarray(predictions.predict(X)).ravel()
+        with suppress(TypeError, ValueError):  # predictions of another form, which the scorer understands
+            rows = _labels_by_row(made, np.asarray(y), scoring)
+            own = score if rows is None or rows.shape != np.shape(y) else float(np.mean(rows))
+    if math.isfinite(own) and not math.isclose(own, score, rel_tol=CLOSE, abs_tol=CLOSE):
+        raise RuntimeError(
+            f"its {scoring} is {score:.4g}, but that of its predictions is {own:.4g}: something has changed the scorer"
+        )
 
 
 def _by_row(predictions: Predictions, X: Any, y: Array, scoring: str) -> Array | None:

@@ -43,6 +43,8 @@ class Journal:
         have been started with the same.
     versions, descriptions
         Versions of the libraries in use, and what each learner is, for the first line of a new journal.
+    defaults
+        What settings are that an older journal does not have, because they were added later.
 
     Examples
     --------
@@ -61,10 +63,11 @@ class Journal:
         settings: Mapping[str, Any],
         versions: Mapping[str, str] | None = None,
         descriptions: Mapping[str, str] | None = None,
+        defaults: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(path, str | Path):
             raise InputError(f"`path` must be the path of a file, got {path!r}.")
-        self.path = Path(path)
+        self.path, self._defaults = Path(path), dict(defaults or {})
         try:
             plain = json.loads(json.dumps(dict(settings), allow_nan=False))
             started = Started(plain, dict(versions or {}), dict(descriptions or {}))
@@ -153,7 +156,7 @@ class Journal:
             os.ftruncate(self._file, 0)
             self.append(started)
             return
-        before, now = self.started.settings, started.settings
+        before, now = ({**self._defaults, **each.settings} for each in (self.started, started))
         if before != now:
             names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
             if "data" in names and {*names} <= {"data", "scores", "sizes"}:  # which follow from it

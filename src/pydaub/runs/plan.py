@@ -20,7 +20,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO, Ratio, Schedule, check_one_way, exact, parsed_sizes
-from pydaub.algorithm.strategies import Strategy, make_strategy
+from pydaub.algorithm.strategies import STRATEGIES, Strategy, make_strategy
 from pydaub.algorithm.strategies.sizes import few
 from pydaub.engines.processes import runs_in_jvm
 from pydaub.errors import InputError
@@ -48,6 +48,7 @@ BY_CLASS: Final = re.compile(
     "balanced_accuracy|roc_auc|average_precision|(f1|precision|recall|jaccard)(_macro|_samples)?$"
 )
 SAME_SCORER: Final = ("_score_func", "_sign", "_kwargs")  # parts of a scorer of scikit-learn
+DEFAULTS: Final = {"cv": str(None), "reuse": True}  # of settings; one that is added later belongs here too
 SHORT: Final = {  # what other tools call some scorers
     "auc": "roc_auc",
     "rocauc": "roc_auc",
@@ -136,6 +137,12 @@ class Plan:
             "score_rows": task.score_rows,
             **({"weka": jar().version} if weka else {}),
         }
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What the settings are of a journal that was written before they existed."""
+        kind = STRATEGIES[self.strategy.settings["strategy"]]
+        return {**DEFAULTS, **{each.name: each.default for each in kind.parameters}}
 
 
 def default_scoring(data: Prepared) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pydaub.runs.saving import Saved
 
 
+LEAST: Final = 2.0  # seconds that a run has within a time limit, however long it took to begin
+SAVING, SAVING_SHARE = 1.5, 0.1  # seconds to save the learner and to end, and the most of the time that is kept for it
 NOT_ADJUSTED: Final = (
     "Not adjusted to the score: the learner predicts no probabilities, or could not be used to predict."
 )
@@ -82,27 +85,29 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     hand_over: bool = True,
     save_to: Path | None = None,
     interrupt: Interrupt | None = None,
+    began: float | None = None,
 ) -> Selection:
     """Carry a plan out, to the fitted learner.
 
-    With `refit`, the selected learner is fitted once more on all rows, validation rows included, unless the run was
-    stopped by hand or before any learner had all training rows; a time limit includes that. With `retry`, learners that
-    have failed get another chance. Without `hand_over`, only the measurements are made. With `save_to`, the learner is
-    saved in that folder and not loaded into this process. With `interrupt`, Ctrl-C stops the run with the best learner
-    so far, or ends that it is fitted once more.
+    A time limit counts from `began`, a moment of `time.monotonic`, and then includes that the learner is saved. With
+    `refit`, the selected learner is fitted once more on all rows, validation rows included, unless the run was stopped
+    by hand or before any learner had all training rows; a time limit includes that. With `retry`, learners that have
+    failed get another chance. Without `hand_over`, only the measurements are made. With `save_to`, the learner is saved
+    in that folder and not loaded into this process. With `interrupt`, Ctrl-C stops the run with the best learner so
+    far, or ends that it is fitted once more.
     """
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
     described = {name: learner.description for name, learner in task.learners.items() if learner.description}
-    began = {**versions(), "platform": platform.platform(), "machine": machine()}
-    started = Started(plan.settings, began, described)
+    circumstances = {**versions(), "platform": platform.platform(), "machine": machine()}
+    started = Started(plan.settings, circumstances, described)
     with ExitStack() as stack:
         journal = mailbox = None
         if where.folder is not None:
             _check(where.folder)
             mailbox = Mailbox(where.folder / STEERING)
             mailbox.clear()  # before anybody can see that the run is going on
-            journal = stack.enter_context(_journal(where.folder, started))
+            journal = stack.enter_context(_journal(where.folder, started, plan.defaults))
         engine = stack.enter_context(open_engine(task, where))
 
         def admit(name: str) -> None:
@@ -114,20 +119,27 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
 
         steering = None if mailbox is None else Steering(mailbox, admit)
         drawing = Drawing(plan.spaces, task.seed, let_in) if plan.spaces else None
-        spared = interrupt is not None
-        after = HandOver(task, engine, refit=refit, workers=where.at_once, time_limit=time_limit, spared=spared)
+        spared, limit = interrupt is not None, _left(time_limit, began)
+        after = HandOver(task, engine, refit=refit, workers=where.at_once, time_limit=limit, spared=spared)
+
+        def reserved(account: Account) -> float:
+            """Return the seconds that are needed later; until something is measured, those before do not count."""
+            if time_limit is None or limit is None or account.improvements:
+                return after.seconds(account)
+            return limit - time_limit
+
         loop = Loop(
             plan.strategy,
             engine,
             journal,
             started=started,
             known=known,
-            time_limit=time_limit,
+            time_limit=limit,
             watch=watch,
             steering=steering,
             retry=retry,
             drawing=drawing,
-            reserve=after.seconds if hand_over else None,
+            reserve=reserved if hand_over else None,
             keep_open=hand_over,
             interrupt=interrupt,
         )
@@ -143,6 +155,14 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     return Selection(account, {**task.learners, **added}, *handed)
 
 
+def _left(time_limit: float | None, began: float | None) -> float | None:
+    """Return the seconds for a run and what is fitted once more, of a limit for all since `began`, saving included."""
+    if time_limit is None or began is None or isinstance(time_limit, bool) or not time_limit > 0:
+        return time_limit  # the loop refuses what is no limit
+    left = max(time_limit - (time.monotonic() - began), min(time_limit, LEAST))
+    return left - min(SAVING, SAVING_SHARE * left)
+
+
 def _check(folder: Path) -> None:
     """Refuse a folder in which a link could lead what the run writes elsewhere."""
     if folder.is_dir():
@@ -152,9 +172,9 @@ def _check(folder: Path) -> None:
                 Folder(folder, part).refuse_links()
 
 
-def _journal(folder: Path, started: Started) -> Journal:
+def _journal(folder: Path, started: Started, defaults: Mapping[str, Any]) -> Journal:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot write to the folder {folder}: {error.strerror}. Choose another `folder`.") from None
-    return Journal(folder / JOURNAL, started.settings, started.versions, started.descriptions)
+    return Journal(folder / JOURNAL, started.settings, started.versions, started.descriptions, defaults)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
@@ -177,8 +178,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Number of worker processes; -1 means one for each core. None means one.
     time_limit
         Time after which the search stops with the best learner so far: seconds, or a text such as "90s", "10m" or
-        "2h". Preparing the rows is not included; an ensemble and refitting are, and in worker processes a refit that
-        takes far too long is ended.
+        "2h". It includes all of `fit`: preparing the rows, an ensemble and refitting, where in worker processes a
+        refit that takes far too long is ended. If preparing leaves less than two seconds, the search takes two.
     learner_timeout
         Limit of each evaluation: seconds, or a text such as "90s".
     learner_memory
@@ -321,6 +322,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             `sample_weight`, which goes to the learners (and to a scorer that requests it), and `groups`, which are kept
             together when rows are divided.
         """
+        began = time.monotonic()
         weights, groups = params.pop("sample_weight", None), params.pop("groups", None)
         if params:
             raise InputError(
@@ -376,7 +378,7 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         told = Callbacks(self, X=X, y=y, metadata={name: it for name, it in metadata.items() if it is not None})
         with without_autologging(), self._interruptible():
             self._used = data.schema.used
-            self._take(self._selected(data, learners, seed, told, routed=routed), data)
+            self._take(self._selected(data, learners, seed, told, began, routed=routed), data)
         told.end()
         if autologs():
             autologged(self, X, y)
@@ -485,8 +487,8 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 " `time`, so that the latest rows validate, or give `X_val`."
             )
 
-    def _selected(
-        self, data: Prepared, learners: dict[str, Learner], seed: int, told: Callbacks, *, routed: bool
+    def _selected(  # noqa: PLR0913  # what a search is made of
+        self, data: Prepared, learners: dict[str, Learner], seed: int, told: Callbacks, began: float, *, routed: bool
     ) -> Selection:
         where, limit = self._where(), _seconds(self.time_limit, "time_limit")
         task = Task(
@@ -510,7 +512,15 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         with self._watched() as watch:
             others = [_raised] if isinstance(self.error_score, str) else []
             every = _all([*others, *told.watches(), *([watch] if watch else [])])
-            found = select(planned, where, time_limit=limit, watch=every, refit=bool(self.refit), interrupt=Interrupt())
+            found = select(
+                planned,
+                where,
+                time_limit=limit,
+                watch=every,
+                refit=bool(self.refit),
+                interrupt=Interrupt(),
+                began=began,
+            )
         if self.ensemble and found.account.combined is None:
             warnings.warn(NO_ENSEMBLE, stacklevel=4)
         if self.adjust and found.account.adjusted is None:

@@ -22,7 +22,7 @@ COLUMNS: list[tuple[Any, pa.DataType, str]] = [
     ([2**60 + 1, 7, -1, 0], pa.int64(), "numeric"),
     ([255, 7, 1, 0], pa.uint8(), "numeric"),
     ([True, None, False, True], pa.bool_(), "boolean"),
-    ([True, True, False, True], pa.bool_(), "numeric"),
+    ([True, True, False, True], pa.bool_(), "boolean"),
     ([1, 0, 0, 1], pa.int8(), "boolean"),
     (["yes", "no", None, "yes"], pa.string(), "boolean"),
     (["1", "2.5", None, "-3"], pa.string(), "numeric"),

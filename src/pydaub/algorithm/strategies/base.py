@@ -284,7 +284,9 @@ class Strategy(ABC):
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
         """Return a new strategy with these settings."""
-        given = {parameter.name: settings[parameter.name] for parameter in cls.parameters}
+        given = {
+            each.name: settings.get(each.name, each.default) for each in cls.parameters
+        }  # older journals lack some
         if cls.needs_scores and "scores" in settings:
             given["scores"] = Scores.from_json(settings["scores"])
         return cls(settings["learners"], Schedule(tuple(settings["sizes"])), **given)

@@ -142,7 +142,7 @@ def _column(values: pa.ChunkedArray, column: Column, where: str) -> pa.ChunkedAr
     types, kind = pa.types, values.type
     if column.kind in TEXTS and (types.is_string(kind) or types.is_large_string(kind)):
         return values
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    number = types.is_integer(kind) or types.is_floating(kind) or (types.is_boolean(kind) and column.kind == "boolean")
     if number if column.kind in {"numeric", "boolean"} else column.kind == "date" and types.is_timestamp(kind):
         if types.is_boolean(kind):
             return values.cast(pa.float32()).to_numpy()
