@@ -173,7 +173,7 @@ def test_the_readable_table(pydaub: Any, curves: Path) -> None:
         "bound",
         "total",
         "s",
-        "standing",
+        "status",
     ]
     assert lines[1].split() == ["steep", "100", "1.0000", "0.9000", "0.9000", "25.00", "selected"]
     assert "Selected steep: score 0.9000 on all 100 training rows." in out

@@ -29,8 +29,8 @@ from pydaub.runs.journal import Journal
 from pydaub.runs.selection import Selection
 from pydaub.views import overview, plots
 from pydaub.views.glance import Claims, result_line
+from pydaub.views.lines import lines
 from pydaub.views.notebook import LISTED, card
-from pydaub.views.standings import lines
 from pydaub.views.story import story
 from pydaub.views.summary import duration, summary
 from pydaub.views.terminal import LEADERS, live_table, print_run
@@ -50,7 +50,7 @@ def test_every_view_is_held_to_the_law() -> None:
         "plots",
         "portraits",
         "scales",
-        "standings",
+        "lines",
         "story",
         "summary",
         "terminal",
@@ -74,7 +74,7 @@ def printed(account: Account) -> str:
 
 def check(account: Account) -> None:
     """Compare the views with the account, except those that take longer."""
-    result, leader, standings = account.result, account.leader, account.standings()
+    result, leader, statuses = account.result, account.leader, account.statuses()
     told, said = story(account), verdict(account)
     check_page(account, told)
     check_terminal(account)
@@ -82,8 +82,8 @@ def check(account: Account) -> None:
     check_plots(account, told)
     check_python(account)
     shown = lines(account)
-    assert {line.learner: (line.standing, line.rows, line.seconds) for line in shown} == {
-        name: (standing.word, account.rows(name), account.seconds(name)) for name, standing in standings.items()
+    assert {line.learner: (line.status, line.rows, line.seconds) for line in shown} == {
+        name: (status.word, account.rows(name), account.seconds(name)) for name, status in statuses.items()
     }
     assert sum(line.rows for line in shown) == result.rows
     assert sum(line.seconds for line in shown) == pytest.approx(result.seconds)
@@ -120,11 +120,9 @@ def check_page(account: Account, told: dict[str, Any]) -> None:
     best = facts.get("Selected") or facts.get("Best so far") or facts["Leader"]
     assert best.startswith(leader.learner if leader and result.valid_score is not None else "none yet")
     assert leader is None or best.endswith(f"with {leader.size:,} rows")
-    assert {
-        one["learner"]: (one["standing"], one["rows"], one["seconds"], one["time"]) for one in told["learners"]
-    } == {
-        name: (standing.word, account.rows(name), round(account.seconds(name), 3), duration(account.seconds(name)))
-        for name, standing in account.standings().items()
+    assert {one["learner"]: (one["status"], one["rows"], one["seconds"], one["time"]) for one in told["learners"]} == {
+        name: (status.word, account.rows(name), round(account.seconds(name), 3), duration(account.seconds(name)))
+        for name, status in account.statuses().items()
     }
     claim = certificate_of(account)
     assert (told["certificate"] or {}).get("text") == (" ".join(claim.sentences) if claim else None)
@@ -139,7 +137,7 @@ def check_terminal(account: Account) -> None:
     assert text.splitlines()[0] == said.line
     assert all(sentence in text for sentence in sentences)
     for line in shown:
-        row = rf"^{re.escape(line.learner)} .* {line.seconds:,.2f} +(leads, )?{line.standing}"
+        row = rf"^{re.escape(line.learner)} .* {line.seconds:,.2f} +(leads, )?{line.status}"
         assert re.search(row, text, flags=re.MULTILINE)
     first, _, grid, *_ = live_table(account, 1000).renderables
     assert isinstance(first, Text)
@@ -147,7 +145,7 @@ def check_terminal(account: Account) -> None:
     assert isinstance(grid, Table)
     names, words = ([str(cell) for cell in grid.columns[place].cells] for place in (1, -1))
     assert names == [line.learner for line in shown[:LEADERS]]
-    assert [word.removeprefix("leads, ") for word in words] == [line.standing for line in shown[:LEADERS]]
+    assert [word.removeprefix("leads, ") for word in words] == [line.status for line in shown[:LEADERS]]
 
 
 def check_notebook(account: Account) -> None:
@@ -157,16 +155,16 @@ def check_notebook(account: Account) -> None:
     shown = lines(account)[:LISTED]
     assert [unescape(re.sub("<.*?>", "", name)) for name, *_ in rows] == [line.learner for line in shown]
     assert [(time, unescape(word)) for *_, time, word in rows] == [
-        (duration(line.seconds), line.standing) for line in shown
+        (duration(line.seconds), line.status) for line in shown
     ]
 
 
 def check_python(account: Account) -> None:
     """What Python shows in two lines, and the data frame of the learners."""
-    result, leader, standings = account.result, account.leader, account.standings()
+    result, leader, statuses = account.result, account.leader, account.statuses()
     board = leaderboard(account, ())
     assert dict(zip(board["learner"], board["status"], strict=True)) == {
-        name: standing.word for name, standing in standings.items()
+        name: status.word for name, status in statuses.items()
     }
     assert board["seconds"].sum() == pytest.approx(result.seconds)
     for shown in (result_line(account), repr(result), repr(Claims.of(certificate_of(account)))):
@@ -177,7 +175,7 @@ def check_python(account: Account) -> None:
 
 def check_plots(account: Account, told: dict[str, Any]) -> None:
     """What the figures show; nothing is drawn where nothing has been measured that was asked for."""
-    leader, standings = account.leader, account.standings()
+    leader, statuses = account.leader, account.statuses()
     learners = {one["learner"]: one for one in told["learners"]}
     if not any(one["points"] for one in learners.values()):
         with pytest.raises(InputError, match="Nothing has been measured"):
@@ -187,7 +185,7 @@ def check_plots(account: Account, told: dict[str, Any]) -> None:
     assert shown.leader == (leader and leader.learner)
     assert shown.rows == {name: account.rows(name) for name in account.learners}
     assert list(shown.notes) == [line.learner for line in lines(account)]
-    assert all(note.endswith(standings[name].word) for name, note in shown.notes.items())
+    assert all(note.endswith(statuses[name].word) for name, note in shown.notes.items())
     assert shown.failed == set(account.strategy.failures)
     if leader:
         assert next(iter(shown.curves)) == leader.learner

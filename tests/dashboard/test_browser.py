@@ -21,7 +21,7 @@ from pydaub.events import Evaluated, Steered
 from pydaub.records import score_text
 from pydaub.runs.folder import RunFolder
 from pydaub.runs.journal import read
-from pydaub.views.standings import lines
+from pydaub.views.lines import lines
 from pydaub.views.summary import duration
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive a browser")
@@ -217,7 +217,7 @@ def test_an_open_tab_comes_back_to_life_when_the_page_is_restarted(race: Path, t
         assert tab.locator("#cards svg circle.c").count() > before
         bars = [path.get_attribute("d") for path in tab.locator("#allocation path.bar").all()]
         assert sum(bar.count("M") for bar in bars) == 4
-        assert tab.locator("#allocation path[data-standing=selected]").count() == 1
+        assert tab.locator("#allocation path[data-status=selected]").count() == 1
     playwright.expect(tab.locator("#heard")).to_contain_text("no connection")
     assert state(tab) == "finished"
 
@@ -286,7 +286,7 @@ def test_learners_can_be_sorted_searched_filtered_and_compared(tmp_path: Path, t
         offered = set(tab.locator("#only option").all_inner_texts())
         assert offered == {
             "all",
-            *(text.split(" ", 1)[1] for text in tab.locator("td[data-key=standing]").all_inner_texts()),
+            *(text.split(" ", 1)[1] for text in tab.locator("td[data-key=status]").all_inner_texts()),
         }
         tab.locator("#only").select_option("selected")
         playwright.expect(tab.locator("tbody tr")).to_have_count(1)

@@ -174,7 +174,7 @@ def test_nothing_overlaps_is_cut_off_or_is_a_barrier(number: int, live: dict[str
         assert tab.evaluate(OUTSIDE) == 0
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert is_inside(tab, "tbody [data-key=valid]")
-        assert width < 1000 or is_inside(tab, "tbody [data-key=standing]")
+        assert width < 1000 or is_inside(tab, "tbody [data-key=status]")
         if place == number % len(WIDTHS):
             assert barriers(tab) == []
     assert tab.evaluate(STOPS) < 40, "the table is one tab stop"

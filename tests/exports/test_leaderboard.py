@@ -26,7 +26,7 @@ def test_every_prefix_of_a_run_has_a_board(journal: Path, share: float) -> None:
     assert tuple(board.columns) == COLUMNS
     assert sorted(board["learner"]) == sorted(account.learners)
     assert board["remark"].map(lambda words: len(words.split())).max() <= WORDS
-    assert set(board["status"]) <= {standing.word for standing in account.standings().values()}
+    assert set(board["status"]) <= {status.word for status in account.statuses().values()}
     if account.leader is not None:
         first = board.iloc[0]
         assert (first["learner"], first["size"]) == (account.leader.learner, account.leader.size)

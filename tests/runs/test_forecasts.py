@@ -29,8 +29,8 @@ from pydaub.runs.contest import contest
 from pydaub.runs.forecasts import Forecasts, forecasts
 from pydaub.runs.loop import Loop
 from pydaub.runs.result import Result
-from pydaub.views.standings import lines
-from pydaub.views.terminal import print_standings
+from pydaub.views.lines import lines
+from pydaub.views.terminal import print_learners
 
 SIZES = (100, 400, 1600, 6400)
 CURVES = {
@@ -77,7 +77,7 @@ def test_at_every_moment_every_view_shows_the_same_quantiles(kind: type[Strategy
         account = Account.of(events[:stop], held=True)
         known, board = forecasts(account), leaderboard(account).set_index("learner")
         out = io.StringIO()
-        print_standings(Console(file=out, width=160), account)
+        print_learners(Console(file=out, width=160), account)
         for line in lines(account):
             forecast = known.of(line.learner)
             if forecast is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydaub.records import Failure, Measurement
 from pydaub.runs.certificate import certificate_of
-from pydaub.views.standings import finite
+from pydaub.views.lines import finite
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -32,7 +32,7 @@ COLUMNS: Final = {
     "priority": "Priority",
     "rows": "Rows",
     "time": "Time",
-    "standing": "Status",
+    "status": "Status",
     "why": "Remarks",
 }
 TALL: Final = 820  # pixels in a notebook

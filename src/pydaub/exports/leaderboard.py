@@ -14,7 +14,7 @@ from pydaub.runs.forecasts import forecasts
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pydaub.runs.account import Account, Standing
+    from pydaub.runs.account import Account, Status
     from pydaub.runs.contest import Contest
 
 COLUMNS: Final = ("learner", "score", "size", "likely", "at_best", "seconds", "status", "remark")
@@ -33,19 +33,19 @@ def leaderboard(account: Account, baselines: Collection[str] = BASELINES) -> pd.
     measured = _with_most_rows(account)
     floor = max((measured[name][1] for name in baselines if name in measured), default=None)
     rows = []
-    for name, standing in account.standings().items():
+    for name, status in account.statuses().items():
         size, score = measured.get(name, (0, None))
         if account.leader is not None and name == account.leader.learner:
             size, score = account.leader.size, account.result.valid_score
-        remark = _remark(standing, found, name, size, account.full_size)
-        if standing.word != "failed" and name in baselines:
+        remark = _remark(status, found, name, size, account.full_size)
+        if status.word != "failed" and name in baselines:
             remark = "a baseline"
-        elif standing.word != "failed" and score is not None and floor is not None and score <= floor:
+        elif status.word != "failed" and score is not None and floor is not None and score <= floor:
             remark = "no better than a baseline"
-        forecast = None if standing.word == "failed" else ahead.of(name)
+        forecast = None if status.word == "failed" else ahead.of(name)
         expected = (forecast.likely, forecast.bound) if forecast else (None, None)
         words = " ".join(remark.split()[:WORDS])
-        rows.append((name, score, size, *expected, account.seconds(name), standing.word, words))
+        rows.append((name, score, size, *expected, account.seconds(name), status.word, words))
     numbers = dict.fromkeys(("score", "likely", "at_best", "seconds"), float)
     board = pd.DataFrame(rows, columns=list(COLUMNS)).astype({**numbers, "size": int})
     leads = board["learner"] != (account.leader.learner if account.leader else None)
@@ -65,11 +65,11 @@ def _with_most_rows(account: Account) -> dict[str, tuple[int, float]]:
     return found
 
 
-def _remark(standing: Standing, found: Contest | None, name: str, size: int, full: int) -> str:
+def _remark(status: Status, found: Contest | None, name: str, size: int, full: int) -> str:
     """Return what a person should know of a learner, in a few words."""
-    if standing.word == "failed":
-        return _failure(standing.why)
-    if standing.word == "dropped":
+    if status.word == "failed":
+        return _failure(status.why)
+    if status.word == "dropped":
         return "dropped by hand"
     if not size:
         return "not measured"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pydaub.records import score_text
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.contest import contest
+from pydaub.views.lines import lines
 from pydaub.views.scales import in_view, limits, tick_labels, ticks
-from pydaub.views.standings import lines
 from pydaub.views.summary import duration, plain, shortened
 from pydaub.views.verdict import verdict_on
 
@@ -111,7 +111,7 @@ def _table(account: Account) -> str:
             "" if line.valid is None else score_text(line.valid),
             f"{line.size:,}" if line.size else "",
             duration(line.seconds),
-            escape(line.standing),
+            escape(line.status),
         )
         for line in found[:LISTED]
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import Measurement
-from pydaub.views.standings import finite
+from pydaub.views.lines import finite
 from pydaub.views.summary import duration
 
 if TYPE_CHECKING:
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
-    from pydaub.views.standings import Line
+    from pydaub.views.lines import Line
 
 DROP_QUESTION: Final = "It gets no more rows and will not be selected. You can restore it later."
 DROP_TRAINING: Final = (
     "It is being trained now. Its process is stopped, and the work on this size is lost. You can restore it later."
 )
-# Commands that a run accepts for a learner, by its standing; for all others, boost and drop.
+# Commands that a run accepts for a learner, by its status; for all others, boost and drop.
 ACTIONS: Final = {"failed": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
 DIGITS: Final = 6  # of forecasts and priorities, which change a little with every outcome
 # Titles of recorded figures, what they mean, and whether lower is better; others go by their own names.
@@ -51,7 +51,7 @@ def portraits(
     for line in found:
         one = _learner(account, line, remarks.get(line.learner, ""))
         one["ahead"] = sorted(ahead.get(line.learner, []))
-        one["actions"] = ACTIONS.get(line.standing, ["boost", "drop"]) if steerable else []
+        one["actions"] = ACTIONS.get(line.status, ["boost", "drop"]) if steerable else []
         shown.append(one)
     return shown
 
@@ -75,7 +75,7 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
         "about": _about(account, line.learner),
         "corrected": [finite(score) for score in curve.valid],
         "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
-        "confirm": {"drop": DROP_TRAINING if line.standing == "training" else DROP_QUESTION},
+        "confirm": {"drop": DROP_TRAINING if line.status == "training" else DROP_QUESTION},
     }
 
 

@@ -14,8 +14,8 @@ from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
 from pydaub.runs.contest import contest
 from pydaub.views.activity import activity, focus
+from pydaub.views.lines import lines
 from pydaub.views.portraits import figures, portraits
-from pydaub.views.standings import lines
 from pydaub.views.summary import against, against_training, duration, summary
 from pydaub.views.verdict import WAITING, verdict_on
 

@@ -16,7 +16,7 @@ from pydaub.events import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.regret import DELTA, meaning, regrets
 from pydaub.views.activity import activity
-from pydaub.views.standings import lines
+from pydaub.views.lines import lines
 from pydaub.views.summary import duration, event_line, failures, guessed, plain, shortened, shown, summary
 from pydaub.views.verdict import verdict
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pydaub.events import Event
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
-    from pydaub.views.standings import Line
+    from pydaub.views.lines import Line
     from pydaub.views.summary import Cell
     from pydaub.views.verdict import Verdict
 
 # Columns of text, of runs and of `pydaub doctor` and `clean`.
 TEXT: Final = {
-    *("column", "kind", "learner", "description", "standing", "strategy", "selected", "curves"),
+    *("column", "kind", "learner", "description", "status", "strategy", "selected", "curves"),
     *("package", "version", "problem", "extra", "for", "installed", "isolation", "trial", "found"),
     *("run", "state", "what"),
 }
@@ -48,7 +48,7 @@ BAR: Final = 30  # characters
 NARROW: Final = 72  # columns; below that nothing is shortened
 SHORTEST_NAME: Final = 12
 GAP: Final = 2  # characters between columns
-LONGEST_STANDING: Final = 19  # characters that it gets before names are shortened: "leads, has all rows"
+LONGEST_STATUS: Final = 19  # characters that it gets before names are shortened: "leads, has all rows"
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -76,7 +76,7 @@ def print_run(
     """
     if table is None:
         print_sentences(out, [verdict(account).line, ""])
-    print_standings(out, account)
+    print_learners(out, account)
     result, claim = account.result, None if table else certificate_of(account)
     said = [*summary(account, place, table, regret_delta), *guessed(result)]
     print_sentences(out, [*said, *(["", " ".join(claim.sentences)] if claim else []), *failures(result)])
@@ -99,44 +99,44 @@ def print_table(out: Console, columns: Sequence[str], rows: Iterable[Iterable[Ce
     out.print(_grid(columns, rows))
 
 
-def print_standings(out: Console, account: Account) -> None:
+def print_learners(out: Console, account: Account) -> None:
     """Print where each learner stands, the leader first."""
     ranked = lines(account)
     rows = []
     for line in ranked[:MOST_SHOWN]:
-        why = f": {line.why}" if line.standing == "failed" else ""
+        why = f": {line.why}" if line.status == "failed" else ""
         scores = (line.train, line.valid, line.likely, line.at_best, line.bound)
-        rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{_standing(account, line)}{why}"))
-    columns = ("learner", "rows", "train", "valid", *FORECASTS, "bound", "total s", "standing")
+        rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{_status(account, line)}{why}"))
+    columns = ("learner", "rows", "train", "valid", *FORECASTS, "bound", "total s", "status")
     print_table(out, *_fitting(*_with_scores(columns, rows), out.width))
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
     out.print()
 
 
-def _standing(account: Account, line: Line) -> str:
-    """Return what a learner is doing; of the leader, also that it leads, where its standing does not say so."""
+def _status(account: Account, line: Line) -> str:
+    """Return what a learner is doing; of the leader, also that it leads, where its status does not say so."""
     leader = account.leader
-    if leader is None or line.learner != leader.learner or line.standing in ("selected", "best so far"):
-        return line.standing
-    return f"leads, {line.standing}"
+    if leader is None or line.learner != leader.learner or line.status in ("selected", "best so far"):
+        return line.status
+    return f"leads, {line.status}"
 
 
 def _fitting(
     columns: Sequence[str], rows: Sequence[tuple[Cell, ...]], width: int
 ) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
-    """Shorten names and standings so that each learner takes one line; on a narrow terminal they are folded instead."""
+    """Shorten names and statuses so that each learner takes one line; on a narrow terminal they are folded instead."""
     if width < NARROW:
         return columns, list(rows)
     cells = [[plain(shown(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    name, standing = columns.index("learner"), columns.index("standing")
-    left = width - GAP * (len(columns) - 1) - sum(widths) + widths[name] + widths[standing]
-    most = max(left - min(widths[standing], LONGEST_STANDING), SHORTEST_NAME)
+    name, status = columns.index("learner"), columns.index("status")
+    left = width - GAP * (len(columns) - 1) - sum(widths) + widths[name] + widths[status]
+    most = max(left - min(widths[status], LONGEST_STATUS), SHORTEST_NAME)
     least = max(left - min(widths[name], most), SHORTEST_NAME)
     for row in cells:
         row[name] = shortened(row[name], most)
-        row[standing] = row[standing] if len(row[standing]) <= least else f"{row[standing][: least - 1]}…"
+        row[status] = row[status] if len(row[status]) <= least else f"{row[status][: least - 1]}…"
     return columns, [tuple(row) for row in cells]
 
 
@@ -273,12 +273,12 @@ def live_table(account: Account, width: int) -> Group:
             line.valid,
             line.likely,
             line.at_best,
-            _standing(account, line),
+            _status(account, line),
         )
         for line in lines(account)[:LEADERS]
     ]
     score = account.scores.name if len(account.scores.name) <= SHORTEST_NAME else "score"
-    columns = ("", "learner", "rows", "train", score, *FORECASTS, "standing")
+    columns = ("", "learner", "rows", "train", score, *FORECASTS, "status")
     grid = _grid(*_fitting(*_with_scores(columns, rows), width))
     more = len(account.learners) - len(rows)
     return Group(Text(said.line), Text(_bar(said)), grid, *([Text(f"... and {more:,} more")] if more else []))

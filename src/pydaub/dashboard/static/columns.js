@@ -6,7 +6,7 @@
 const COLUMNS = [
   { key: "learner", title: "Learner", help: "Click a name for everything about it", side: "l", rising: true, text: (x) => x.learner },
   { key: "valid", title: "Validation", help: "Score on the validation rows, with the size beside it", score: true, text: (x) => number(x.valid) },
-  { key: "standing", title: "Status", help: "What the learner is doing", side: "l", rising: true, text: (x) => marked(x.standing) },
+  { key: "status", title: "Status", help: "What the learner is doing", side: "l", rising: true, text: (x) => marked(x.status) },
   { key: "actions", title: "Steer", help: "Boost: its next size comes before all others. Drop: it gets no more rows", side: "l" },
   { key: "size", title: "Size", help: "Training rows of its latest score, and their share of all rows", text: sizeAndShare },
   { key: "seconds", title: "Time", help: "Training time of all its allocations together", text: (x) => x.time },

@@ -35,7 +35,7 @@ function fillCard(name) {
     .get(name)
     .replaceChildren(
       within(make("b"), make("bdi", fitted(name, 185, 13))),
-      make("span", marked(learner.standing)),
+      make("span", marked(learner.status)),
       make("span", score),
       ...chart,
     );

@@ -40,7 +40,7 @@ function aboutLearner(learner) {
     : [];
   const spent = `${count(learner.rows)} rows and ${learner.time} in all`;
   return [
-    make("p", standingWords(learner)),
+    make("p", statusWords(learner)),
     ...(learner.about ? [make("p", learner.about, { class: "about" })] : []),
     make("p", `${capitalised(scoreWords(learner))}; ${spent}.`),
     steering(learner),
@@ -65,8 +65,8 @@ function figureList({ figures, weight }) {
   return found.length ? [within(make("dl", undefined, { class: "figures" }), ...termsAndWords(found))] : [];
 }
 
-function standingWords({ standing, remark }) {
-  return `${marked(standing, capitalised(standing))}${remark ? `: ${remark}` : ""}`;
+function statusWords({ status, remark }) {
+  return `${marked(status, capitalised(status))}${remark ? `: ${remark}` : ""}`;
 }
 
 function pointTable({ points, corrected, peaks }) {

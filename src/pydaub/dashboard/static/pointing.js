@@ -116,7 +116,7 @@ function showTip(place, at) {
     `validation ${number(valid)} with ${count(size)} rows`,
     train === null ? "" : `training ${number(train)}`,
     learner.likely === null ? "" : `likely ${number(learner.likely)}, at best ${number(learner.at_best)} with all`,
-    marked(learner.standing),
+    marked(learner.status),
   ];
   tip.replaceChildren(
     make("b", fitted(place.name, 260, 13)),

@@ -51,7 +51,7 @@ function fillRow(name) {
     if (key === "learner") return;
     if (key === "actions") fillActions(cell, learner);
     else setText(cell.firstElementChild ?? cell, words);
-    if (key === "standing" || key === "remark") cell.title = learner.remark;
+    if (key === "status" || key === "remark") cell.title = learner.remark;
   });
 }
 

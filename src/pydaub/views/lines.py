@@ -36,7 +36,7 @@ class Line:
     priority: float | None
     rows: int
     seconds: float
-    standing: str
+    status: str
     why: str
     rank: tuple[float, ...]
 
@@ -46,7 +46,7 @@ def lines(account: Account) -> list[Line]:
     strategy, leader, outcomes = account.strategy, account.leader, account.outcomes
     failures, ahead = strategy.failures, forecasts(account)
     found = []
-    for place, (name, standing) in enumerate(account.standings().items()):
+    for place, (name, status) in enumerate(account.statuses().items()):
         size = account.size(name)
         leads = leader is not None and name == leader.learner
         if leader and leads:
@@ -67,8 +67,8 @@ def lines(account: Account) -> list[Line]:
             priority=None if failed else finite(strategy.priority(name)),
             rows=account.rows(name),
             seconds=account.seconds(name),
-            standing=standing.word,
-            why=standing.why,
+            status=status.word,
+            why=status.why,
             # Size comes before score: scores with different sizes do not compare.
             rank=(not leads, -size, LAST if valid is None else -valid, place),
         )
