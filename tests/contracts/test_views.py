@@ -19,25 +19,27 @@ from rich.text import Text
 from sklearn.dummy import DummyClassifier
 
 from pydaub import STRATEGIES, Account, DaubSearch, InputError, Strategy, views
-from pydaub.cli.output import as_json
+from pydaub.cli.output import as_json, run_as_json
 from pydaub.dashboard.following import Following
 from pydaub.dashboard.report import Report
 from pydaub.exports.leaderboard import leaderboard
 from pydaub.learners import Learner
-from pydaub.runs.certificate import certificate_of
+from pydaub.runs.certificate import certificate_of, percent
 from pydaub.runs.journal import Journal
 from pydaub.runs.selection import Selection
+from pydaub.runs.standing import standing
 from pydaub.views import overview, plots
 from pydaub.views.glance import Claims, result_line
 from pydaub.views.lines import lines
 from pydaub.views.notebook import LISTED, card
 from pydaub.views.story import story
-from pydaub.views.summary import duration, summary
+from pydaub.views.summary import duration, shortened, summary
 from pydaub.views.terminal import LEADERS, live_table, print_run
-from pydaub.views.verdict import verdict
+from pydaub.views.verdict import LEAST_CHANCE, LONGEST, verdict
 from runs.recording import recorded
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
+MOST_WORDS = 25  # of a sentence
 RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.jsonl"))
 
 
@@ -81,6 +83,7 @@ def check(account: Account) -> None:
     check_notebook(account)
     check_plots(account, told)
     check_python(account)
+    check_standing(account, told)
     shown = lines(account)
     assert {line.learner: (line.status, line.rows, line.seconds) for line in shown} == {
         name: (status.word, account.rows(name), account.seconds(name)) for name, status in statuses.items()
@@ -102,6 +105,38 @@ def check(account: Account) -> None:
     assert leader is None or leader.learner in said.line
     assert said.title.startswith(account.state)
     assert (said.fraction == 1) == (account.state == "finished")
+
+
+def check_standing(account: Account, told: dict[str, Any]) -> None:
+    """No two outputs name different leaders, rivals, ties or times, and none says a sentence that is too long."""
+    found, said, claim = standing(account), verdict(account), certificate_of(account)
+    assert found.leader == (account.leader if account.result.valid_score is not None else None)
+    assert (found.state, found.score) == (account.state, account.result.valid_score)
+    out = {*account.strategy.failures, *account.strategy.dropped}
+    at_full = {name for name in account.learners if account.size(name) == account.full_size}
+    assert not (out | at_full) & {*found.chances}
+    assert all(found.change >= chance for chance in found.chances.values())
+    rival = next(iter(found.chances), None)
+    if rival is not None and found.chances[rival] >= LEAST_CHANCE:
+        assert f": {shortened(rival, LONGEST)} ({percent(found.chances[rival])}" in said.line
+    assert said.seconds == (found.left and (round(found.left.low, 1), round(found.left.high, 1)))
+    assert told["header"]["standing"] == json.loads(json.dumps(found.to_json()))
+    assert told["header"]["verdict"]["line"] == said.line
+    assert run_as_json(account, Path("nowhere"))["standing"] == found.to_json()
+    if claim and claim.certain:
+        assert (claim.selected, claim.score, claim.rival, tuple(claim.ties)) == (
+            found.leader and found.leader.learner,
+            found.score,
+            rival,
+            found.ties,
+        )
+        assert rival is None or not claim.margin or rival in claim.choice or claim.margin is None
+    board = leaderboard(account, ())
+    alike = "as good as the leader, within chance"
+    assert {*board.loc[board["remark"] == alike, "learner"]} == {*found.ties}
+    for sentence in [*said.sentences, *summary(account), *(claim.sentences if claim else [])]:
+        for part in re.split(r"(?<=[.?!]) ", sentence):
+            assert len(part.split()) <= MOST_WORDS, part
 
 
 def check_page(account: Account, told: dict[str, Any]) -> None:
@@ -131,8 +166,9 @@ def check_page(account: Account, told: dict[str, Any]) -> None:
 def check_terminal(account: Account) -> None:
     """What `show` prints, and the live table."""
     result, said, sentences, shown = account.result, verdict(account), summary(account), lines(account)
-    cost = f"{len(result.steps):,} allocation{'s' * (len(result.steps) != 1)}, {result.rows:,} rows"
-    assert any(sentence.startswith(f"{cost}, {result.seconds:,.1f} s of training") for sentence in sentences)
+    cost = f"{len(result.steps):,} training{'s' * (len(result.steps) != 1)} of {result.rows:,} rows in all: "
+    spent = f", {duration(result.seconds)} of training."
+    assert any(sentence.startswith(cost) and sentence.endswith(spent) for sentence in sentences)
     text = printed(account)
     assert text.splitlines()[0] == said.line
     assert all(sentence in text for sentence in sentences)

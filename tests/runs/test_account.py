@@ -188,7 +188,7 @@ def test_a_leader_by_a_guess_says_so() -> None:
     account.take(Asked(Allocation("good", 10), None))
     account.take(Submitted(Allocation("good", 10)))
     account.take(Evaluated(Allocation("fair", 10), Measurement(None, 0.9, 1.0), 1.0))
-    assert account.statuses()["fair"] == Status("next", "leads by a score that was evaluated ahead of its turn")
+    assert account.statuses()["fair"] == Status("next", "leading (the score came from an early start)")
 
 
 def test_states_and_statuses_follow_the_events() -> None:

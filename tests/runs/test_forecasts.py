@@ -25,10 +25,10 @@ from pydaub import (
 from pydaub.events import Event
 from pydaub.exports.leaderboard import leaderboard
 from pydaub.runs.certificate import certificate, certificate_of
-from pydaub.runs.contest import contest
 from pydaub.runs.forecasts import Forecasts, forecasts
 from pydaub.runs.loop import Loop
 from pydaub.runs.result import Result
+from pydaub.runs.standing import standing
 from pydaub.views.lines import lines
 from pydaub.views.terminal import print_learners
 
@@ -93,7 +93,7 @@ def test_at_every_moment_every_view_shows_the_same_quantiles(kind: type[Strategy
 @every_strategy
 def test_who_has_had_all_rows_is_no_rival_and_all_name_the_same_one(kind: type[Strategy]) -> None:
     account, _ = replayed(kind)
-    found, claim = contest(account), certificate_of(account)
+    found, claim = standing(account), certificate_of(account)
     assert found is not None
     assert claim is not None
     at_full = {name for name in account.learners if account.size(name) == account.full_size}
@@ -130,11 +130,11 @@ def test_one_that_was_evaluated_ahead_on_all_rows_is_not_forecast() -> None:
 
 def test_a_learner_that_was_dropped_is_in_neither() -> None:
     account, _ = replayed(Daub)
-    before = contest(account)
+    before = standing(account)
     assert before is not None
     rival = next(iter(before.chances))
     account.strategy.drop(rival)  # type: ignore[attr-defined]
-    found, claim = contest(account), certificate_of(account)
+    found, claim = standing(account), certificate_of(account)
     assert found is not None
     assert claim is not None
     assert rival not in {*found.chances, claim.rival}

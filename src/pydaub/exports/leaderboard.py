@@ -8,14 +8,14 @@ import pandas as pd
 
 from pydaub.records import Measurement
 from pydaub.runs.certificate import percent
-from pydaub.runs.contest import contest
 from pydaub.runs.forecasts import forecasts
+from pydaub.runs.standing import standing
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from pydaub.runs.account import Account, Status
-    from pydaub.runs.contest import Contest
+    from pydaub.runs.standing import Standing
 
 COLUMNS: Final = ("learner", "score", "size", "likely", "at_best", "seconds", "status", "remark")
 BASELINES: Final = frozenset({"dummy", "dummy-median", "weka-zero-r"})  # they know nothing of a row
@@ -29,7 +29,7 @@ def leaderboard(account: Account, baselines: Collection[str] = BASELINES) -> pd.
     of different sizes are comparable only roughly: most learners gain with more rows. `likely` and `at_best` are the
     50 % and 95 % quantiles of the forecast of the score with all rows; NaN for a learner that has had them.
     """
-    found, ahead = contest(account), forecasts(account)
+    found, ahead = standing(account), forecasts(account)
     measured = _with_most_rows(account)
     floor = max((measured[name][1] for name in baselines if name in measured), default=None)
     rows = []
@@ -65,7 +65,7 @@ def _with_most_rows(account: Account) -> dict[str, tuple[int, float]]:
     return found
 
 
-def _remark(status: Status, found: Contest | None, name: str, size: int, full: int) -> str:
+def _remark(status: Status, found: Standing, name: str, size: int, full: int) -> str:
     """Return what a person should know of a learner, in a few words."""
     if status.word == "failed":
         return _failure(status.why)
@@ -73,9 +73,9 @@ def _remark(status: Status, found: Contest | None, name: str, size: int, full: i
         return "dropped by hand"
     if not size:
         return "not measured"
-    if found is not None and name in found.ties:
+    if name in found.ties:
         return "as good as the leader, within chance"
-    if found is not None and name in found.possible:
+    if name in found.possible:
         return f"{percent(found.chances[name])} chance to win with all rows"
     return f"has seen {100 * size / full:.0f} % of the rows" if size < full else ""
 

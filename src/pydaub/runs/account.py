@@ -468,8 +468,11 @@ class Account:
         return self.hurried[learner].bound if learner in self.hurried else self.strategy.bound(learner)
 
     def full_seconds(self) -> float | None:
-        """Return about how long training every learner on all rows would take; None if one was never tried."""
-        growths = {name: self.growth(name) for name in self.tried}
+        """Return about how long training every learner on all rows would take; None if one was never tried.
+
+        Learners that failed are left out: they cannot be trained.
+        """
+        growths = {name: self.growth(name) for name in self.tried if name not in self.strategy.failures}
         return projected_seconds(self.outcomes.items(), growths, self.full_size, self.scores.rows)
 
     def growth(self, learner: str) -> Growth:
@@ -510,7 +513,7 @@ class Account:
                 return Status("ruled out", ruled_out[name])
             if name in untried and name != following:
                 return Status("waiting", "it starts only if others of its kind do well")
-            guessed = "leads by a score that was evaluated ahead of its turn" if is_guess(name) else ""
+            guessed = "leading (the score came from an early start)" if is_guess(name) else ""
             return Status("next" if name == following else "waiting", self._postponed.get(name, guessed))
 
         return {name: status(name) for name in self.learners}

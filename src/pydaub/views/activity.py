@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pydaub.records import Allocation
     from pydaub.runs.account import Account
-    from pydaub.runs.contest import Contest
+    from pydaub.runs.standing import Standing
 
 RIVALS: Final = 8  # curves that are drawn beside the leader's
 FIRST: Final = "{spent} so far; its first size, so its end is not known"
@@ -47,16 +47,14 @@ def _lane(account: Account, allocation: Allocation) -> dict[str, Any]:
         "expected": expected,
         "words": FIRST if expected is None else IN_TIME,
         "late": f"{{spent}} so far, longer than {known}expected",
-        "ahead": ""
-        if allocation in account.strategy.outstanding
-        else f"ahead of its turn, {_why_ahead(account, allocation)}",
+        "ahead": "" if allocation in account.strategy.outstanding else _why_ahead(account, allocation),
     }
 
 
 def _why_ahead(account: Account, allocation: Allocation) -> str:
     if account.until is not None and allocation.size == account.full_size:
-        return "so that it has all rows before the time limit"
-    return "because a worker was idle"
+        return "started early, to have all rows before the time limit"
+    return "started early on a free core"
 
 
 def _expected(account: Account, allocation: Allocation) -> float | None:
@@ -97,21 +95,21 @@ def _why(account: Account, following: Allocation) -> str:
     return "its priority is the highest of those that wait"
 
 
-def focus(account: Account, found: Contest | None) -> dict[str, Any]:
+def focus(account: Account, found: Standing) -> dict[str, Any]:
     """Return what the chart of all curves shows: the leader, the band of its noise, rivals, and the scores in view.
 
     Rivals are the learners that cannot be told apart from the leader, and those that could overtake it.
     """
     going = account.state in GOING_ON
-    rivals = list(dict.fromkeys((*found.ties, *found.possible)))[:RIVALS] if found else []
+    rivals = list(dict.fromkeys((*found.ties, *found.possible)))[:RIVALS]
     return {
-        "leader": found and found.leader.learner,
+        "leader": found.leader and found.leader.learner,
         "band": _band(found),
         "band_words": f"the leader's score, give or take {SURE:g} standard errors",
         "rivals": rivals,
         "words": f"{'can still win' if going else 'could be better with all rows'}, or tied with it",
         "top": account.scores.top,
-        "range": _range(account, [found.leader.learner, *rivals] if found else []),
+        "range": _range(account, [found.leader.learner, *rivals] if found.leader else []),
     }
 
 
@@ -124,9 +122,8 @@ def _range(account: Account, named: Sequence[str]) -> tuple[float, float] | None
     return limits(in_view(curves, named or list(curves))) if curves else None
 
 
-def _band(found: Contest | None) -> list[float] | None:
+def _band(found: Standing) -> list[float] | None:
     """Return the scores that the leader's noise does not tell apart from its own; None if the noise is unknown."""
-    if found is None or not found.error:
+    if found.score is None or not found.error:
         return None
-    score = found.measured.valid_score
-    return [score - SURE * found.error, score + SURE * found.error]
+    return [found.score - SURE * found.error, found.score + SURE * found.error]

@@ -12,17 +12,16 @@ from pydaub.algorithm.strategies import Steerable
 from pydaub.records import Measurement, score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
-from pydaub.runs.contest import contest
+from pydaub.runs.standing import Standing, standing
 from pydaub.views.activity import activity, focus
 from pydaub.views.lines import lines
 from pydaub.views.portraits import figures, portraits
 from pydaub.views.summary import against, against_training, duration, summary
-from pydaub.views.verdict import WAITING, verdict_on
+from pydaub.views.verdict import WAITING, Verdict, verdict_on
 
 if TYPE_CHECKING:
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
-    from pydaub.runs.contest import Contest
 
 STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
@@ -39,14 +38,15 @@ NOT_STEERABLE: Final = "With the strategy {strategy}, learners cannot be added, 
 NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
 
 
-def header(account: Account, found: Contest | None, elapsed: float) -> dict[str, Any]:
+def header(account: Account, found: Standing, elapsed: float) -> dict[str, Any]:
     """Return what stands above everything: state, progress, costs, and the leader."""
     state, going = account.state, account.state in GOING_ON
     sizes = [each.size for each, outcome in account.outcomes.items() if isinstance(outcome, Measurement)]
     return {
         "state": state,
         "words": _state_words(account),
-        "verdict": asdict(verdict_on(account, found, elapsed)),
+        "verdict": verdict_as_json(verdict_on(account, found)),
+        "standing": found.to_json(),
         "going": going,
         "over": state in ("finished", "stopped", "failed"),
         "elapsed": round(elapsed, 1),
@@ -65,6 +65,11 @@ def header(account: Account, found: Contest | None, elapsed: float) -> dict[str,
         "now": activity(account),
         "focus": focus(account, found),
     }
+
+
+def verdict_as_json(said: Verdict) -> dict[str, Any]:
+    """Return a verdict as plain JSON values, with all of it on one line too."""
+    return {"line": said.line, **asdict(said)}
 
 
 def _immovable(account: Account) -> str:
@@ -113,11 +118,11 @@ def learners(account: Account, claim: Certificate | None = None) -> dict[str, di
 
 def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> dict[str, Any]:
     """Return everything; of the log, what follows the lines that the page has `seen`."""
-    claim = certificate_of(account)
+    claim, elapsed = certificate_of(account), account.clock if elapsed is None else elapsed
     shown = [*learners(account, claim).values()]
     return {
         "header": {
-            **header(account, contest(account), account.clock if elapsed is None else elapsed),
+            **header(account, standing(account, elapsed), elapsed),
             "figures": figures(shown),
         },
         "learners": shown,
@@ -133,7 +138,8 @@ def waiting(trouble: str) -> dict[str, Any]:
     header = {
         "state": "waiting",
         "words": "waiting for the run to begin",
-        "verdict": asdict(WAITING),
+        "verdict": verdict_as_json(WAITING),
+        "standing": Standing("waiting").to_json(),
         "going": False,
         "over": False,
         "facts": [],
