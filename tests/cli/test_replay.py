@@ -164,18 +164,16 @@ def test_the_readable_table(pydaub: Any, curves: Path) -> None:
     lines = out.splitlines()
     assert lines[0].split() == [
         "learner",
+        "expected",
+        "valid",
         "rows",
         "train",
-        "valid",
-        "likely",
-        "at",
-        "best",
         "bound",
         "total",
         "s",
         "status",
     ]
-    assert lines[1].split() == ["steep", "100", "1.0000", "0.9000", "0.9000", "25.00", "selected"]
+    assert lines[1].split() == ["steep", "0.9000", "0.9000", "100", "1.0000", "0.9000", "25.00", "selected"]
     assert "Selected steep: score 0.9000 on all 100 training rows." in out
     assert "Training 3 learners on all rows would take 30 s" in out
     assert "\x1b" not in out, "no colours off a terminal"

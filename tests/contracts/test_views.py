@@ -56,6 +56,7 @@ def test_every_view_is_held_to_the_law() -> None:
         "story",
         "summary",
         "terminal",
+        "tiles",
         "verdict",
     }
     silent = {"callbacks"}  # which say what is trained, and nothing of the run
@@ -173,7 +174,8 @@ def check_terminal(account: Account) -> None:
     assert text.splitlines()[0] == said.line
     assert all(sentence in text for sentence in sentences)
     for line in shown:
-        row = rf"^{re.escape(line.learner)} .* {line.seconds:,.2f} +(leads, )?{line.status}"
+        interval = f"{re.escape(line.interval)} .*" if line.interval else ""
+        row = rf"^{re.escape(line.learner)} .*{interval} {line.seconds:,.2f} +(leads, )?{line.status}"
         assert re.search(row, text, flags=re.MULTILINE)
     first, _, grid, *_ = live_table(account, 1000).renderables
     assert isinstance(first, Text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import random
 
 import pytest
@@ -80,14 +81,19 @@ def test_at_every_moment_every_view_shows_the_same_quantiles(kind: type[Strategy
         print_learners(Console(file=out, width=160), account)
         for line in lines(account):
             forecast = known.of(line.learner)
-            if forecast is None:
-                assert line.likely is line.at_best is None
-                assert board.loc[line.learner, ["likely", "at_best"]].isna().all()
+            shown = tuple(board.loc[line.learner, ["expected", "low", "high"]])
+            if line.expected is None:
+                assert forecast is None
+                assert all(math.isnan(each) for each in shown)
                 continue
-            assert line.likely == board.loc[line.learner, "likely"] == forecast.quantile(0.5)
-            assert line.at_best == board.loc[line.learner, "at_best"] == forecast.quantile(0.95)
+            assert shown == (line.expected, line.low, line.high)
+            assert line.interval in out.getvalue()
+            if forecast is None:
+                assert line.expected == known.at_full[line.learner]
+                continue
+            assert line.expected == forecast.quantile(0.5)
+            assert (line.low, line.high) == (forecast.quantile(0.05), forecast.quantile(0.95))
             assert line.size < account.full_size
-            assert f"{line.likely:.4f}  {line.at_best:.4f}"[:6] in out.getvalue()
 
 
 @every_strategy

@@ -321,7 +321,7 @@ def test_the_live_display_fits_with_any_names_and_scores(width: int, score: floa
     assert all(len(line) <= width for line in found)
     assert " ".join(line.strip() for line in found).startswith(said), "only spaces are broken"
     place = next(place for place, line in enumerate(found) if "▶" in line)
-    assert found[place - 1].split()[:2] == ["learner", "rows"]
+    assert found[place - 1].split()[:2] == ["learner", "expected"]
     leader = value.leader
     assert leader is not None
     assert leader.learner[-5:] in found[place], "the end of a name tells it from the others"

@@ -15,7 +15,7 @@ from pydaub.runs.remaining import Remaining, fraction, remaining
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydaub.records import Allocation
+    from pydaub.records import Allocation, Scores
     from pydaub.runs.account import Account
 
 FEW_ROWS: Final = 60  # fewer that decide about a score do not tell how noisy it is
@@ -203,7 +203,7 @@ def _contest(account: Account) -> dict[str, Any]:
     ruled_out = strategy.ruled_out() if account.state in GOING_ON and strategy.winner is None else {}
     out = {*strategy.failures, *strategy.dropped, leader.learner, *ruled_out}
     others = [name for name in account.tried if name not in out]
-    error = _error(account, leader, measured)
+    error = noise_of(scores, leader.size, measured)
     same = {name: step for name in others for step in found.get(name, ()) if step.allocation.size == leader.size}
     gaps = {name: measured.valid_score - score_of(step) for name, step in same.items()}
     ties = {name for name, step in same.items() if _tied(measured, step.outcome, error)}
@@ -223,13 +223,12 @@ def _contest(account: Account) -> dict[str, Any]:
     }
 
 
-def _error(account: Account, leader: Allocation, measured: Measurement) -> float | None:
-    """Return the standard error of the leader's score; None if unknown."""
-    scores = account.scores
-    known, error = scores.standard_error(leader.size, measured), standard_error(measured.parts)
-    if error is None or (known is not None and scores.right_rows(leader.size, measured.scored)):
+def noise_of(scores: Scores, size: int, measured: Measurement) -> float | None:
+    """Return the standard error of a score; None if unknown."""
+    known, error = scores.standard_error(size, measured), standard_error(measured.parts)
+    if error is None or (known is not None and scores.right_rows(size, measured.scored)):
         return known  # exact for a share of rows, and an approximation for other scores
-    if known is not None and (scores.noise_rows(leader.size, measured.scored) or FEW_ROWS) < FEW_ROWS:
+    if known is not None and (scores.noise_rows(size, measured.scored) or FEW_ROWS) < FEW_ROWS:
         return max(error, known)  # the blocks of a few rows may be alike by chance
     return error
 

@@ -101,13 +101,13 @@ def _training(account: Account) -> str:
 
 
 def _table(account: Account) -> str:
-    leader = account.leader.learner if account.leader else None
-    found = sorted(lines(account), key=lambda line: line.learner != leader)
-    titles = ("learner", account.scores.name, "rows", "time", "status")
-    sides = ("left", "right", "right", "right", "left")
+    found = lines(account)
+    titles = ("learner", "with all rows", account.scores.name, "rows", "time", "status")
+    sides = ("left", "right", "right", "right", "right", "left")
     rows = [
         (
             f'<bdi title="{escape(plain(line.learner))}">{escape(_short(line.learner))}</bdi>',
+            line.interval,
             "" if line.valid is None else score_text(line.valid),
             f"{line.size:,}" if line.size else "",
             duration(line.seconds),

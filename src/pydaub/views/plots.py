@@ -279,7 +279,7 @@ def _curve(axes: Axes, one: Mapping[str, Any], account: Account) -> None:
 
 def _bound(one: Mapping[str, Any], account: Account) -> float | None:
     """Return the score at best with all rows, as far as it is a possible one; None where the learner has all rows."""
-    bound, top = one["at_best"], account.scores.top
+    bound, top = one["high"] if one["points"][-1][0] < account.full_size else None, account.scores.top
     return None if bound is None else float(bound if top is None else min(bound, top))
 
 

@@ -11,6 +11,7 @@ from pydaub.views.summary import duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydaub.algorithm.curve import Curve
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
     from pydaub.views.lines import Line
@@ -64,19 +65,25 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
     weights = account.combined.weights if account.combined and account.combined.used else {}
     return {
         **{name: getattr(line, name) for name in line.__slots__},  # `asdict` copies deeply, and is slow
-        **{name: _rounded(getattr(line, name)) for name in ("likely", "at_best", "priority")},
+        **{name: _rounded(getattr(line, name)) for name in ("expected", "low", "high", "predict", "priority")},
         "seconds": round(line.seconds, 3),
         "time": duration(line.seconds),
         "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],
         "peaks": [point.metrics.get(MEMORY) for _, point in points],
         "figures": figures,
-        "memory": max((point.metrics[MEMORY] for _, point in points if MEMORY in point.metrics), default=None),
+        "memory": peak(curve),
+        "interval": line.interval,
         "weight": weights.get(line.learner),
         "about": _about(account, line.learner),
         "corrected": [finite(score) for score in curve.valid],
-        "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
+        "note": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
         "confirm": {"drop": DROP_TRAINING if line.status == "training" else DROP_QUESTION},
     }
+
+
+def peak(curve: Curve) -> float | None:
+    """Return the most memory that a training of a learner took, in megabytes; None where that is not known."""
+    return max((point.metrics[MEMORY] for point in curve.measurements if MEMORY in point.metrics), default=None)
 
 
 def _rounded(value: float | None) -> float | None:

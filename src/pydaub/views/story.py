@@ -17,11 +17,15 @@ from pydaub.views.activity import activity, focus
 from pydaub.views.lines import lines
 from pydaub.views.portraits import figures, portraits
 from pydaub.views.summary import against, against_training, duration, summary
+from pydaub.views.tiles import steps, tiles
 from pydaub.views.verdict import WAITING, Verdict, verdict_on
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
+    from pydaub.views.lines import Line
 
 STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
@@ -38,7 +42,7 @@ NOT_STEERABLE: Final = "With the strategy {strategy}, learners cannot be added, 
 NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
 
 
-def header(account: Account, found: Standing, elapsed: float) -> dict[str, Any]:
+def header(account: Account, found: Standing, known: Sequence[Line], elapsed: float) -> dict[str, Any]:
     """Return what stands above everything: state, progress, costs, and the leader."""
     state, going = account.state, account.state in GOING_ON
     sizes = [each.size for each, outcome in account.outcomes.items() if isinstance(outcome, Measurement)]
@@ -47,6 +51,8 @@ def header(account: Account, found: Standing, elapsed: float) -> dict[str, Any]:
         "words": _state_words(account),
         "verdict": verdict_as_json(verdict_on(account, found)),
         "standing": found.to_json(),
+        "tiles": tiles(account, found),
+        "steps": steps(account, found),
         "going": going,
         "over": state in ("finished", "stopped", "failed"),
         "elapsed": round(elapsed, 1),
@@ -63,7 +69,7 @@ def header(account: Account, found: Standing, elapsed: float) -> dict[str, Any]:
         "immovable": _immovable(account),
         "confirm": {"stop": STOP_QUESTION},
         "now": activity(account),
-        "focus": focus(account, found),
+        "focus": focus(account, found, known),
     }
 
 
@@ -110,19 +116,22 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
     return [fact for fact in facts if fact[1] or fact[0] == "Elapsed"]
 
 
-def learners(account: Account, claim: Certificate | None = None) -> dict[str, dict[str, Any]]:
+def learners(
+    account: Account, claim: Certificate | None = None, known: Sequence[Line] | None = None
+) -> dict[str, dict[str, Any]]:
     """Return what is known of every learner, by name."""
-    shown = portraits(account, lines(account), claim, steerable=not _immovable(account))
+    shown = portraits(account, lines(account) if known is None else known, claim, steerable=not _immovable(account))
     return {one["learner"]: one for one in shown}
 
 
 def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> dict[str, Any]:
     """Return everything; of the log, what follows the lines that the page has `seen`."""
     claim, elapsed = certificate_of(account), account.clock if elapsed is None else elapsed
-    shown = [*learners(account, claim).values()]
+    known = lines(account)
+    shown = [*learners(account, claim, known).values()]
     return {
         "header": {
-            **header(account, standing(account, elapsed), elapsed),
+            **header(account, standing(account, elapsed), known, elapsed),
             "figures": figures(shown),
         },
         "learners": shown,
@@ -140,6 +149,8 @@ def waiting(trouble: str) -> dict[str, Any]:
         "words": "waiting for the run to begin",
         "verdict": verdict_as_json(WAITING),
         "standing": Standing("waiting").to_json(),
+        "tiles": [],
+        "steps": [],
         "going": False,
         "over": False,
         "facts": [],
@@ -147,7 +158,15 @@ def waiting(trouble: str) -> dict[str, Any]:
         "immovable": ENDED,
         "confirm": {},
         "now": {"lanes": [], "words": "", "next": "", "best": []},
-        "focus": {"leader": None, "band": None, "rivals": [], "words": "", "top": None, "range": None},
+        "focus": {
+            "leader": None,
+            "band": None,
+            "rivals": [],
+            "words": "",
+            "top": None,
+            "range": None,
+            "interval": None,
+        },
         "figures": [],
         "trouble": trouble,
     }

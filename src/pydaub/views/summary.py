@@ -15,6 +15,8 @@ from pydaub.runs.regret import DELTA, regret
 from pydaub.runs.standing import LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydaub.engines import Table
     from pydaub.events import Evaluated
     from pydaub.runs.account import Account
@@ -280,18 +282,21 @@ def failures(result: Result) -> list[str]:
 
 def remedies(result: Result) -> list[str]:
     """Return what gives learners that exceeded a limit another chance."""
-    said = []
-    for kind, option in LIMITS.items():
-        failed = {name: failure for name, failure in result.failures.items() if failure.kind == kind}
-        if not failed:
-            continue
-        value = f"{math.ceil(MORE_TIME * max(failure.seconds for failure in failed.values()))}s"
-        names, more = list(failed)[:NAMED], f" and {len(failed) - NAMED:,} more" if len(failed) > NAMED else ""
-        limit = f"--{option.replace('_', '-')} {value if kind == 'timeout' else 'AMOUNT'}"
-        said.append(f"To give {', '.join(names)}{more} another chance: `pydaub resume RUN --retry {limit}`.")
-        if kind == "memory":
-            said.append("Learners that read the sample in blocks need less: --learners sklearn,streaming.")
+    failed = [name for name, failure in result.failures.items() if failure.kind in LIMITS]
+    if not failed:
+        return []
+    names, more = ", ".join(failed[:NAMED]), f" and {len(failed) - NAMED:,} more" if len(failed) > NAMED else ""
+    said = [f"To give {names}{more} another chance: `pydaub resume RUN --retry {' '.join(raised(result.failures))}`."]
+    if any(failure.kind == "memory" for failure in result.failures.values()):
+        said.append("Learners that read the sample in blocks need less: --learners sklearn,streaming.")
     return said
+
+
+def raised(failures: Mapping[str, Failure]) -> list[str]:
+    """Return the options that raise the limits that were exceeded; a person must choose the amount of memory."""
+    exceeded = {kind: [each.seconds for each in failures.values() if each.kind == kind] for kind in LIMITS}
+    values = {"timeout": f"{math.ceil(MORE_TIME * max(exceeded['timeout'], default=0.0))}s", "memory": "AMOUNT"}
+    return [f"--{option.replace('_', '-')} {values[kind]}" for kind, option in LIMITS.items() if exceeded[kind]]
 
 
 def event_line(event: Evaluated | Steered) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Columns of text, of runs and of `pydaub doctor` and `clean`.
 TEXT: Final = {
-    *("column", "kind", "learner", "description", "status", "strategy", "selected", "curves"),
+    *("column", "kind", "learner", "description", "status", "remark", "strategy", "selected", "curves"),
     *("package", "version", "problem", "extra", "for", "installed", "isolation", "trial", "found"),
     *("run", "state", "what"),
 }
@@ -42,7 +42,7 @@ WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
 CHEAP: Final = 0.05  # seconds; a table of thousands of learners takes longer and is drawn less often
 LEADERS: Final = 10  # learners in the live display
-FORECASTS: Final = ("likely", "at best")  # 50 % and 95 % quantiles of the score with all rows
+EXPECTED: Final = "expected"  # score with all rows, and its 90 % interval
 MARK: Final = "▶"  # the leader in the live display
 BAR: Final = 30  # characters
 NARROW: Final = 72  # columns; below that nothing is shortened
@@ -105,9 +105,9 @@ def print_learners(out: Console, account: Account) -> None:
     rows = []
     for line in ranked[:MOST_SHOWN]:
         why = f": {line.why}" if line.status == "failed" else ""
-        scores = (line.train, line.valid, line.likely, line.at_best, line.bound)
-        rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{_status(account, line)}{why}"))
-    columns = ("learner", "rows", "train", "valid", *FORECASTS, "bound", "total s", "status")
+        scores = (line.interval or None, line.valid, line.size, line.train, line.bound)
+        rows.append((line.learner, *scores, f"{line.seconds:,.2f}", f"{_status(account, line)}{why}", line.remark))
+    columns = ("learner", EXPECTED, "valid", "rows", "train", "bound", "total s", "status", "remark")
     print_table(out, *_fitting(*_with_scores(columns, rows), out.width))
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
@@ -125,7 +125,11 @@ def _status(account: Account, line: Line) -> str:
 def _fitting(
     columns: Sequence[str], rows: Sequence[tuple[Cell, ...]], width: int
 ) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
-    """Shorten names and statuses so that each learner takes one line; on a narrow terminal they are folded instead."""
+    """Shorten names and statuses so that each learner takes one line; on a narrow terminal they are folded instead.
+
+    Remarks are shortened first, and left out where there is little room.
+    """
+    columns, rows = _with_room_for_remarks(columns, rows, width)
     if width < NARROW:
         return columns, list(rows)
     cells = [[plain(shown(cell)) for cell in row] for row in rows]
@@ -140,15 +144,30 @@ def _fitting(
     return columns, [tuple(row) for row in cells]
 
 
+def _with_room_for_remarks(
+    columns: Sequence[str], rows: Sequence[tuple[Cell, ...]], width: int
+) -> tuple[Sequence[str], Sequence[tuple[Cell, ...]]]:
+    if "remark" not in columns:
+        return columns, rows
+    others = [[len(plain(shown(cell))) for cell in row[:-1]] for row in rows]
+    widths = [max(each) for each in zip(map(len, columns), *others, strict=False)]
+    room = width - sum(widths) - GAP * len(widths)
+    if room < SHORTEST_NAME:
+        return columns[:-1], [row[:-1] for row in rows]
+    remarks = [str(row[-1] or "") for row in rows]
+    short = [words if len(words) <= room else f"{words[: room - 1]}…" for words in remarks]
+    return columns, [(*row[:-1], words) for row, words in zip(rows, short, strict=True)]
+
+
 def _with_scores(
     columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]
 ) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
     """Leave out the columns of scores, forecasts and bounds where nobody has one."""
-    spare = {"train", *FORECASTS, "bound"}
+    spare = {"train", EXPECTED, "bound", "remark"}
     kept = [
         place
         for place, title in enumerate(columns)
-        if title not in spare or any(row[place] is not None for row in rows)
+        if title not in spare or any(row[place] not in (None, "") for row in rows)
     ]
     return [columns[place] for place in kept], [tuple(row[place] for place in kept) for row in rows]
 
@@ -268,17 +287,15 @@ def live_table(account: Account, width: int) -> Group:
         (
             MARK if leader and line.learner == leader.learner else "",
             line.learner,
-            line.size,
-            line.train,
+            line.interval or None,
             line.valid,
-            line.likely,
-            line.at_best,
+            line.size,
             _status(account, line),
         )
         for line in lines(account)[:LEADERS]
     ]
     score = account.scores.name if len(account.scores.name) <= SHORTEST_NAME else "score"
-    columns = ("", "learner", "rows", "train", score, *FORECASTS, "status")
+    columns = ("", "learner", EXPECTED, score, "rows", "status")
     grid = _grid(*_fitting(*_with_scores(columns, rows), width))
     more = len(account.learners) - len(rows)
     return Group(Text(said.line), Text(_bar(said)), grid, *([Text(f"... and {more:,} more")] if more else []))

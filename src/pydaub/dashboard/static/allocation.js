@@ -4,6 +4,7 @@
 const BARS_LEFT = 78; // room for the numbers
 
 function drawAllocation() {
+  if (!byId("spent").open) return;
   const learners = [...run.learners.values()].sort(
     (a, b) => compared(a.valid, b.valid, false) || compared(a.rows, b.rows, false),
   );

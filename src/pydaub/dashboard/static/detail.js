@@ -2,8 +2,8 @@
 
 const ONE_CHART =
   "Across: training rows, on a logarithmic scale. Solid: validation scores. Dotted: training scores." +
-  " Dashed: at best, up to all rows. Circles: corrected scores, where a drop from one size to the next is" +
-  " averaged out. Squares: sizes that were evaluated ahead and not asked for yet.";
+  " Whisker: expected with all rows, 90 % interval. Circles: corrected scores, with drops averaged out." +
+  " Squares: sizes that were started early.";
 
 const detail = { learner: "", drawn: "" };
 
@@ -53,7 +53,7 @@ function aboutLearner(learner) {
 
 function steering(learner) {
   const buttons = steerButtons(learner);
-  if (!buttons.length) return make("p", run.header.immovable, { class: "quiet immovable" });
+  if (!buttons.length) return make("p", run.header.going ? run.header.immovable : "", { class: "quiet immovable" });
   return within(make("div", undefined, { class: "steer" }), ...buttons);
 }
 
@@ -65,8 +65,8 @@ function figureList({ figures, weight }) {
   return found.length ? [within(make("dl", undefined, { class: "figures" }), ...termsAndWords(found))] : [];
 }
 
-function statusWords({ status, remark }) {
-  return `${marked(status, capitalised(status))}${remark ? `: ${remark}` : ""}`;
+function statusWords({ status, note }) {
+  return `${marked(status, capitalised(status))}${note ? `: ${note}` : ""}`;
 }
 
 function pointTable({ points, corrected, peaks }) {

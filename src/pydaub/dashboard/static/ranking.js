@@ -5,13 +5,14 @@ const MOST_ROWS = 150; // shown at first, since long tables are slow
 
 const ranking = {
   all: false,
+  scale: "", // of the whiskers
   rows: new Map(), // by learner
   picked: new Set(), // learners to compare
   columns: [], // those on the page
   widths: new Map(), // of columns, in characters
 };
 
-const sortedBy = () => recalled("by") || "size";
+const sortedBy = () => recalled("by") || "expected";
 const isRising = () => recalled("rising") === "1";
 
 // The learners that the filters let through, sorted by the chosen column; equal ones in the order of every view.
