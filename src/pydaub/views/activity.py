@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydaub.views.lines import Line
 
 ROOM: Final = 0.25  # below the best, as a share of their range
-SCALED: Final = 8  # learners, the first ones, that make the scale of expected scores
+SCALED: Final = 5  # learners, the first ones, that make the scale of expected scores
 FEWEST: Final = 3  # others that are drawn, the best of those that remain
 RIVALS: Final = 8  # curves that are drawn beside the leader's
 FIRST: Final = "{spent} so far; its first size, so its end is not known"

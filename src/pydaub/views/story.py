@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
-    "killed": "not running: it was killed or interrupted; pydaub resume continues it",
+    "killed": "killed or interrupted",
 }
 DAMAGED: Final = "damaged: the rest of its journal cannot be read"
 AFTERWARDS: Final = "finished; the learner is being prepared and saved"  # combined and fitted once more, if wanted
@@ -90,8 +90,7 @@ def _state_words(account: Account) -> str:
     state = account.state
     if state != "stopped":
         return AFTERWARDS if state == "finished" and account.held else STATES.get(state, state)
-    how = BY_HAND if account.stopped == BY_HAND else f"stopped: {account.stopped}"
-    return f"{how}; pydaub resume continues it"
+    return BY_HAND if account.stopped == BY_HAND else f"stopped: {account.stopped}"
 
 
 def _facts(account: Account, largest: int) -> list[list[str]]:

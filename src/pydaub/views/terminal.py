@@ -104,9 +104,8 @@ def print_learners(out: Console, account: Account) -> None:
     ranked = lines(account)
     rows = []
     for line in ranked[:MOST_SHOWN]:
-        why = f": {line.why}" if line.status == "failed" else ""
         scores = (line.interval or None, line.valid, line.size, line.train, line.bound)
-        rows.append((line.learner, *scores, f"{line.seconds:,.2f}", f"{_status(account, line)}{why}", line.remark))
+        rows.append((line.learner, *scores, f"{line.seconds:,.2f}", _status(account, line), line.remark))
     columns = ("learner", EXPECTED, "valid", "rows", "train", "bound", "total s", "status", "remark")
     print_table(out, *_fitting(*_with_scores(columns, rows), out.width))
     if len(ranked) > MOST_SHOWN:

@@ -59,7 +59,7 @@ def _best(account: Account, found: Standing) -> tuple[str, str, str]:
         detail += f". As good within chance: {', '.join(map(_short, found.ties[:NAMED]))}{more}"
     elif found.behind:
         name, less = next(iter(found.behind.items()))
-        detail += f". Second: {_short(name)}, {less_words(found, less)}"
+        detail += f". Next best: {_short(name)}, {less_words(found, less)}"
     return title, _short(found.leader.learner), detail
 
 

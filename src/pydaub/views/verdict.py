@@ -151,7 +151,7 @@ def _rivals(found: Standing) -> list[str]:
         verb = "others have" if more > 1 else "other has"
         others = f"; {more} {verb} {percent(POSSIBLE)} or more" if more else ""
         what = "Could still change" if going else "Could be better on all rows"
-        said.append(f"{what}: {_short(likeliest)} ({percent(chances[likeliest])}{others})")
+        said.append(f"{what}: {_short(likeliest)} ({percent(chances[likeliest])}){others}")
     elif chances:
         others = f"None of the other {len(chances):,} has" if len(chances) > 1 else f"{_short(str(likeliest))} has not"
         verb = "to overtake it" if going else "to be better on all rows"

@@ -2,7 +2,7 @@
 // Uses format.js, run.js and address.js.
 
 // `text` fills a cell; `value` is what a column sorts by (the field of its key, unless given); `rising` is its first
-// direction. Columns without any value are left out, and `spare` ones until they are chosen.
+// direction. Columns without any value are left out, `spare` ones until they are chosen, and `late` ones until the end.
 const COLUMNS = [
   { key: "learner", title: "Learner", help: "Click a name for everything about it", side: "l", rising: true, text: (x) => x.learner },
   { key: "expected", title: "Expected", help: "Score with all rows, measured or forecast, and its 90 % interval", side: "l", whisker: true, text: (x) => x.interval },
@@ -10,8 +10,8 @@ const COLUMNS = [
   { key: "valid", title: "Measured", help: "Score on the validation rows, with the rows beside it", score: true, text: (x) => number(x.valid) },
   { key: "size", title: "Rows", help: "Training rows of its latest score, and their share of all rows", text: sizeAndShare },
   { key: "seconds", title: "Time", help: "Training time of all its sizes together", text: (x) => x.time },
-  { key: "predict", title: "Predict", help: "Milliseconds that predicting 1,000 rows takes", rising: true, text: (x) => milliseconds(x.predict) },
-  { key: "memory", title: "Memory", help: "Most memory that one of its trainings took", text: (x) => megabytes(x.memory) },
+  { key: "predict", title: "Predict", help: "Milliseconds that predicting 1,000 rows takes", rising: true, late: true, text: (x) => milliseconds(x.predict) },
+  { key: "memory", title: "Memory", help: "Most memory that one of its trainings took", late: true, text: (x) => megabytes(x.memory) },
   { key: "remark", title: "Remark", help: "What to know of it; its name opens the rest", side: "l why", rising: true, text: (x) => x.remark },
   { key: "actions", title: "Steer", help: "Boost: its next size comes before all others. Drop: it gets no more rows", side: "l" },
   { key: "train", title: "Training", help: "Score on the training rows themselves", score: true, spare: true, text: (x) => number(x.train) },
@@ -48,7 +48,8 @@ function isEmpty({ value }) {
   return true;
 }
 
-const isShown = ({ key, spare = false }) => spare === recalledAll("turned").includes(key);
+const isShown = ({ key, spare = false, late = false }) =>
+  (spare || (late && run.header.going)) === recalledAll("turned").includes(key);
 
 const shownColumns = () =>
   allColumns().filter((column) => column.key === "learner" || (isShown(column) && !isEmpty(column)));
@@ -60,7 +61,7 @@ const isNumeric = ({ side = "" }) => !side;
 // The menu of columns. The address keeps those that differ from what is usual.
 function drawColumnMenu(redraw) {
   const offered = allColumns().filter((column) => column.key !== "learner" && !isEmpty(column));
-  const keys = String(offered.map(({ key }) => key));
+  const keys = String([run.header.going, ...offered.map(({ key }) => key)]);
   const menu = byId("choose");
   if (menu.dataset.keys === keys) return;
   menu.dataset.keys = keys;

@@ -70,7 +70,9 @@ function drawButtons({ actions, confirm }) {
 // One tile for each answer; that of the failures opens their list.
 function drawTiles(tiles) {
   const list = byId("tiles");
-  if (list.children.length !== tiles.length) {
+  const keys = String(tiles.map(({ key }) => key));
+  if (list.dataset.keys !== keys) {
+    list.dataset.keys = keys;
     list.replaceChildren(
       ...tiles.map(({ key }) => {
         const parts = ["title", "value", "detail"].map((part) => make("span", "", { class: part }));

@@ -141,6 +141,8 @@ function start() {
   const story = byId("story");
   if (!story) {
     takeToken();
+    drawTiles(run.header.tiles); // something stands there at once
+    drawOverview();
     follow(take, drawConnection);
     return;
   }

@@ -25,6 +25,7 @@ function drawOverviewControls() {
   byId("with-training").checked = Boolean(recalled("training"));
   byId("only-compared").checked = Boolean(recalled("only"));
   setText(byId("band-words"), run.header.focus.band_words);
+  byId("zoom").hidden = ![...run.learners.values()].some(({ points }) => points.length);
   setText(byId("zoom"), overview.zoom ? "Zoom to the contenders" : "Show everything");
 }
 
@@ -99,7 +100,10 @@ function emptyChart(width) {
     role: "img",
     "aria-label": "No score yet",
   });
-  if (!sizes.length) return chart;
+  if (!sizes.length) {
+    chart.append(draw("text", { x: 28, y: height / 2, class: "soon" }, "Waiting for the run …"));
+    return chart;
+  }
   const scale = scaleFor(
     { left: 20, right: width - 40, top: 10, bottom: height - 36 },
     [sizes[0], full],

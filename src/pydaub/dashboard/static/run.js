@@ -5,7 +5,12 @@ const run = {
     state: "waiting",
     words: "connecting …",
     verdict: { line: "", title: "connecting", fraction: null },
-    tiles: [],
+    tiles: ["Best so far", "Could still change", "Time left", "Failed"].map((title) => ({
+      key: title,
+      title,
+      value: "…",
+      detail: "",
+    })),
     steps: [],
     facts: [],
     actions: {},
