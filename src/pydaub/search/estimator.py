@@ -52,6 +52,7 @@ from pydaub.runs.interrupting import INTERRUPTED, Interrupt
 from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.search.delegating import missing, offered
+from pydaub.search.evaluating import with_test
 from pydaub.search.roles import Roles
 from pydaub.views.callbacks import Callbacks
 from pydaub.views.glance import Claims
@@ -700,6 +701,14 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows = self._new(X)
         with config_context(**self._config):
             return float(self.scorer_(self.best_estimator_, rows, plain_column(y, "y"), **params))
+
+    def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
+        """Return the leaderboard with the selected learner's score on the given rows, and its 90 % interval.
+
+        Its columns `test`, `test_low` and `test_high` are NaN for all other learners, because they are not kept.
+        """
+        self._check_fitted()
+        return with_test(self.leaderboard_, str(self.best_learner_), self.score, native(X, "X"), plain_column(y, "y"))
 
     @offered("set_output", _lacking)
     def set_output(self, *, transform: str | None = None) -> DaubSearch:
