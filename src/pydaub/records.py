@@ -331,6 +331,20 @@ def as_precise(value: float, score: float) -> str:
     return rounded if not value or float(rounded.replace(",", "")) else f"{value:.1g}"
 
 
+def with_noise(score: float, noise: float | None) -> str:
+    """Return a score and its standard error, with two digits of that; without it, the score alone.
+
+    >>> [with_noise(0.85234, 0.00264), with_noise(0.8, 0.0126), with_noise(-1e6, 1005.0), with_noise(0.5, None)]
+    ['0.8523 ± 0.0026', '0.800 ± 0.013', '-1,000,000 ± 1,005', '0.5000']
+    """
+    if not noise:
+        return score_text(score)
+    if FEW <= abs(score) < MANY_DIGITS and (noise >= FEW or abs(1 - abs(score)) >= FEW):
+        places = min(max(1 - math.floor(math.log10(noise)), 0), 9)
+        return f"{score:,.{places}f} ± {noise:,.{places}f}"
+    return f"{score_text(score)} ± {as_precise(noise, score)}"
+
+
 def parsed(kind: Callable[[str], T], text: str) -> T:
     """Parse a number as people write it: unlike Python, `1_000` is refused with a ValueError."""
     if "_" in text:

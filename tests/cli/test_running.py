@@ -38,7 +38,7 @@ from pydaub.data import Prepared
 from pydaub.runs.folder import RunFolder
 
 KEYS = {
-    "state",
+    "state", "standing",
     "strategy", "sizes", "selected", "full_size", "allocations", "rows", "seconds", "wall_seconds", "speculated",
     "abandoned", "resumed", "failures", "selected_size", "valid_score", "metrics", "stopped", "certificate", "folder",
     "model", "not_saved", "ensemble", "adjustment", "drawn",
@@ -191,7 +191,7 @@ def test_many_options_at_once(tmp_path: Path) -> None:
     settings = journal(folder)[0]["settings"]
     assert (settings["seed"], settings["reuse"]) == (7, False)
     assert most_at_a_time(folder) == 1
-    assert " s on 1 worker." in done.out
+    assert " s on 1 worker, " in done.out
     assert f"The run is in {folder}; the learner, trained on 180 rows, is in model.skops there." in done.out
     unseen = mixed(20).assign(town="Atlantis", zip=99999, member=None, story="")
     assert call("predict", folder, written(unseen, tmp_path / "new.csv")).out.count("\n") == 21
@@ -361,7 +361,8 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
     assert told["selected"] == "own"
     assert "Failed: 1 x error (RuntimeError: no luck): fails" in done.out
     assert "Failed: 1 x timeout (longer than 2 s): hangs" in done.out
-    assert "learners that read the sample in blocks: --learners sklearn,streaming" in done.out
+    assert "read the sample in blocks need less: --learners sklearn,streaming." in done.out
+    assert "To give hangs another chance: `pydaub resume RUN --retry --learner-timeout " in done.out
     assert "fails with 125 rows failed: error (RuntimeError: no luck)" in done.err
     assert "Nothing is claimed about the 5 learners that failed." in done.out
     assert "It was saved as a pickle because skops could not save it (" in done.out

@@ -19,25 +19,27 @@ from rich.text import Text
 from sklearn.dummy import DummyClassifier
 
 from pydaub import STRATEGIES, Account, DaubSearch, InputError, Strategy, views
-from pydaub.cli.output import as_json
+from pydaub.cli.output import as_json, run_as_json
 from pydaub.dashboard.following import Following
 from pydaub.dashboard.report import Report
 from pydaub.exports.leaderboard import leaderboard
 from pydaub.learners import Learner
-from pydaub.runs.certificate import certificate_of
+from pydaub.runs.certificate import certificate_of, percent
 from pydaub.runs.journal import Journal
 from pydaub.runs.selection import Selection
+from pydaub.runs.standing import standing
 from pydaub.views import overview, plots
 from pydaub.views.glance import Claims, result_line
+from pydaub.views.lines import lines
 from pydaub.views.notebook import LISTED, card
-from pydaub.views.standings import lines
 from pydaub.views.story import story
-from pydaub.views.summary import duration, summary
+from pydaub.views.summary import duration, shortened, summary
 from pydaub.views.terminal import LEADERS, live_table, print_run
-from pydaub.views.verdict import verdict
+from pydaub.views.verdict import LEAST_CHANCE, LONGEST, verdict
 from runs.recording import recorded
 
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
+MOST_WORDS = 25  # of a sentence
 RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.jsonl"))
 
 
@@ -50,10 +52,11 @@ def test_every_view_is_held_to_the_law() -> None:
         "plots",
         "portraits",
         "scales",
-        "standings",
+        "lines",
         "story",
         "summary",
         "terminal",
+        "tiles",
         "verdict",
     }
     silent = {"callbacks"}  # which say what is trained, and nothing of the run
@@ -74,16 +77,17 @@ def printed(account: Account) -> str:
 
 def check(account: Account) -> None:
     """Compare the views with the account, except those that take longer."""
-    result, leader, standings = account.result, account.leader, account.standings()
+    result, leader, statuses = account.result, account.leader, account.statuses()
     told, said = story(account), verdict(account)
     check_page(account, told)
     check_terminal(account)
     check_notebook(account)
     check_plots(account, told)
     check_python(account)
+    check_standing(account, told)
     shown = lines(account)
-    assert {line.learner: (line.standing, line.rows, line.seconds) for line in shown} == {
-        name: (standing.word, account.rows(name), account.seconds(name)) for name, standing in standings.items()
+    assert {line.learner: (line.status, line.rows, line.seconds) for line in shown} == {
+        name: (status.word, account.rows(name), account.seconds(name)) for name, status in statuses.items()
     }
     assert sum(line.rows for line in shown) == result.rows
     assert sum(line.seconds for line in shown) == pytest.approx(result.seconds)
@@ -104,6 +108,38 @@ def check(account: Account) -> None:
     assert (said.fraction == 1) == (account.state == "finished")
 
 
+def check_standing(account: Account, told: dict[str, Any]) -> None:
+    """No two outputs name different leaders, rivals, ties or times, and none says a sentence that is too long."""
+    found, said, claim = standing(account), verdict(account), certificate_of(account)
+    assert found.leader == (account.leader if account.result.valid_score is not None else None)
+    assert (found.state, found.score) == (account.state, account.result.valid_score)
+    out = {*account.strategy.failures, *account.strategy.dropped}
+    at_full = {name for name in account.learners if account.size(name) == account.full_size}
+    assert not (out | at_full) & {*found.chances}
+    assert all(found.change >= chance for chance in found.chances.values())
+    rival = next(iter(found.chances), None)
+    if rival is not None and found.chances[rival] >= LEAST_CHANCE:
+        assert f": {shortened(rival, LONGEST)} ({percent(found.chances[rival])}" in said.line
+    assert said.seconds == (found.left and (round(found.left.low, 1), round(found.left.high, 1)))
+    assert told["header"]["standing"] == json.loads(json.dumps(found.to_json()))
+    assert told["header"]["verdict"]["line"] == said.line
+    assert run_as_json(account, Path("nowhere"))["standing"] == found.to_json()
+    if claim and claim.certain:
+        assert (claim.selected, claim.score, claim.rival, tuple(claim.ties)) == (
+            found.leader and found.leader.learner,
+            found.score,
+            rival,
+            found.ties,
+        )
+        assert rival is None or not claim.margin or rival in claim.choice or claim.margin is None
+    board = leaderboard(account, ())
+    alike = "as good as the leader, within chance"
+    assert {*board.loc[board["remark"] == alike, "learner"]} == {*found.ties}
+    for sentence in [*said.sentences, *summary(account), *(claim.sentences if claim else [])]:
+        for part in re.split(r"(?<=[.?!]) ", sentence):
+            assert len(part.split()) <= MOST_WORDS, part
+
+
 def check_page(account: Account, told: dict[str, Any]) -> None:
     result, leader, header = account.result, account.leader, told["header"]
     json.dumps(told, allow_nan=False)
@@ -120,11 +156,9 @@ def check_page(account: Account, told: dict[str, Any]) -> None:
     best = facts.get("Selected") or facts.get("Best so far") or facts["Leader"]
     assert best.startswith(leader.learner if leader and result.valid_score is not None else "none yet")
     assert leader is None or best.endswith(f"with {leader.size:,} rows")
-    assert {
-        one["learner"]: (one["standing"], one["rows"], one["seconds"], one["time"]) for one in told["learners"]
-    } == {
-        name: (standing.word, account.rows(name), round(account.seconds(name), 3), duration(account.seconds(name)))
-        for name, standing in account.standings().items()
+    assert {one["learner"]: (one["status"], one["rows"], one["seconds"], one["time"]) for one in told["learners"]} == {
+        name: (status.word, account.rows(name), round(account.seconds(name), 3), duration(account.seconds(name)))
+        for name, status in account.statuses().items()
     }
     claim = certificate_of(account)
     assert (told["certificate"] or {}).get("text") == (" ".join(claim.sentences) if claim else None)
@@ -133,13 +167,15 @@ def check_page(account: Account, told: dict[str, Any]) -> None:
 def check_terminal(account: Account) -> None:
     """What `show` prints, and the live table."""
     result, said, sentences, shown = account.result, verdict(account), summary(account), lines(account)
-    cost = f"{len(result.steps):,} allocation{'s' * (len(result.steps) != 1)}, {result.rows:,} rows"
-    assert any(sentence.startswith(f"{cost}, {result.seconds:,.1f} s of training") for sentence in sentences)
+    cost = f"{len(result.steps):,} training{'s' * (len(result.steps) != 1)} of {result.rows:,} rows in all: "
+    spent = f", {duration(result.seconds)} of training."
+    assert any(sentence.startswith(cost) and sentence.endswith(spent) for sentence in sentences)
     text = printed(account)
     assert text.splitlines()[0] == said.line
     assert all(sentence in text for sentence in sentences)
     for line in shown:
-        row = rf"^{re.escape(line.learner)} .* {line.seconds:,.2f} +(leads, )?{line.standing}"
+        interval = f"{re.escape(line.interval)} .*" if line.interval else ""
+        row = rf"^{re.escape(line.learner)} .*{interval} {line.seconds:,.2f} +(leads, )?{line.status}"
         assert re.search(row, text, flags=re.MULTILINE)
     first, _, grid, *_ = live_table(account, 1000).renderables
     assert isinstance(first, Text)
@@ -147,7 +183,7 @@ def check_terminal(account: Account) -> None:
     assert isinstance(grid, Table)
     names, words = ([str(cell) for cell in grid.columns[place].cells] for place in (1, -1))
     assert names == [line.learner for line in shown[:LEADERS]]
-    assert [word.removeprefix("leads, ") for word in words] == [line.standing for line in shown[:LEADERS]]
+    assert [word.removeprefix("leads, ") for word in words] == [line.status for line in shown[:LEADERS]]
 
 
 def check_notebook(account: Account) -> None:
@@ -157,16 +193,16 @@ def check_notebook(account: Account) -> None:
     shown = lines(account)[:LISTED]
     assert [unescape(re.sub("<.*?>", "", name)) for name, *_ in rows] == [line.learner for line in shown]
     assert [(time, unescape(word)) for *_, time, word in rows] == [
-        (duration(line.seconds), line.standing) for line in shown
+        (duration(line.seconds), line.status) for line in shown
     ]
 
 
 def check_python(account: Account) -> None:
     """What Python shows in two lines, and the data frame of the learners."""
-    result, leader, standings = account.result, account.leader, account.standings()
+    result, leader, statuses = account.result, account.leader, account.statuses()
     board = leaderboard(account, ())
     assert dict(zip(board["learner"], board["status"], strict=True)) == {
-        name: standing.word for name, standing in standings.items()
+        name: status.word for name, status in statuses.items()
     }
     assert board["seconds"].sum() == pytest.approx(result.seconds)
     for shown in (result_line(account), repr(result), repr(Claims.of(certificate_of(account)))):
@@ -177,7 +213,7 @@ def check_python(account: Account) -> None:
 
 def check_plots(account: Account, told: dict[str, Any]) -> None:
     """What the figures show; nothing is drawn where nothing has been measured that was asked for."""
-    leader, standings = account.leader, account.standings()
+    leader, statuses = account.leader, account.statuses()
     learners = {one["learner"]: one for one in told["learners"]}
     if not any(one["points"] for one in learners.values()):
         with pytest.raises(InputError, match="Nothing has been measured"):
@@ -187,7 +223,7 @@ def check_plots(account: Account, told: dict[str, Any]) -> None:
     assert shown.leader == (leader and leader.learner)
     assert shown.rows == {name: account.rows(name) for name in account.learners}
     assert list(shown.notes) == [line.learner for line in lines(account)]
-    assert all(note.endswith(standings[name].word) for name, note in shown.notes.items())
+    assert all(note.endswith(statuses[name].word) for name, note in shown.notes.items())
     assert shown.failed == set(account.strategy.failures)
     if leader:
         assert next(iter(shown.curves)) == leader.learner

@@ -164,7 +164,7 @@ def test_the_stream_begins_with_a_snapshot(page: Page) -> None:
         sent = json.loads(next(lines).removeprefix("data: "))
     assert sent["header"]["state"] == "finished"
     assert {learner["learner"] for learner in sent["learners"]} == {"tree", "knn-5", "naive-bayes-gaussian"}
-    assert sent["learners"][0]["standing"] == "selected"
+    assert sent["learners"][0]["status"] == "selected"
     assert sent["certificate"]["choice"]
     assert sent["decisions"][-1]["words"].endswith("is selected.")
 

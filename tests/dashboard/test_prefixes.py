@@ -33,7 +33,7 @@ from pydaub.views.summary import duration
 SCHEDULE = Schedule.geometric(6400, 100, 2)
 SCORES = Scores("accuracy", 2000)
 STATES = {"running", "paused", "finished", "stopped", "failed", "killed"}
-STANDINGS = {
+STATUSES = {
     "training", "next", "waiting", "ruled out", "has all rows", "failed", "dropped", "selected", "best so far",
 }  # fmt: skip
 COMMANDS: dict[int, list[tuple[str, str | None]]] = {  # after which outcome a person sends which commands
@@ -94,17 +94,17 @@ def test_after_every_line_the_page_agrees_with_the_account(
 ) -> None:
     events = journalled(tmp_path, name, stop=stop)
     assert {event.command for event in events if isinstance(event, Steered)} >= {"pause", "drop", "boost", "add"}
-    states, standings = set(), set()
+    states, statuses = set(), set()
     for account in prefixes(events, held=held):
         told = json.loads(json.dumps(story(account), allow_nan=False))
         check(account, told)
         states.add(told["header"]["state"])
-        standings |= {learner["standing"] for learner in told["learners"]}
+        statuses |= {learner["status"] for learner in told["learners"]}
     assert states <= STATES
-    assert standings <= STANDINGS
+    assert statuses <= STATUSES
     assert told["header"]["state"] == ("stopped" if stop else "finished")
-    assert {"failed", "dropped", "waiting"} <= standings
-    assert ("training" in standings) == held
+    assert {"failed", "dropped", "waiting"} <= statuses
+    assert ("training" in statuses) == held
 
 
 def check(account: Account, told: dict[str, Any]) -> None:
@@ -121,8 +121,8 @@ def check(account: Account, told: dict[str, Any]) -> None:
     else:
         assert result.valid_score is not None
         assert chosen == f"{leader.learner}: {result.valid_score:.4f} with {leader.size:,} rows"
-    assert {learner["learner"]: (learner["standing"], learner["why"]) for learner in told["learners"]} == {
-        name: (standing.word, standing.why) for name, standing in account.standings().items()
+    assert {learner["learner"]: (learner["status"], learner["why"]) for learner in told["learners"]} == {
+        name: (status.word, status.why) for name, status in account.statuses().items()
     }
     assert sum(learner["rows"] for learner in told["learners"]) == result.rows
     assert sum(learner["seconds"] for learner in told["learners"]) == pytest.approx(result.seconds, abs=0.01)

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from pydaub import Account, Measurement
-from pydaub.exports.leaderboard import COLUMNS, WORDS, leaderboard
+from pydaub.exports.leaderboard import COLUMNS, leaderboard
 from pydaub.runs.journal import read
+from pydaub.views.lines import WORDS
 
 JOURNALS = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.jsonl"))
 
@@ -26,7 +27,7 @@ def test_every_prefix_of_a_run_has_a_board(journal: Path, share: float) -> None:
     assert tuple(board.columns) == COLUMNS
     assert sorted(board["learner"]) == sorted(account.learners)
     assert board["remark"].map(lambda words: len(words.split())).max() <= WORDS
-    assert set(board["status"]) <= {standing.word for standing in account.standings().values()}
+    assert set(board["status"]) <= {status.word for status in account.statuses().values()}
     if account.leader is not None:
         first = board.iloc[0]
         assert (first["learner"], first["size"]) == (account.leader.learner, account.leader.size)
@@ -34,8 +35,10 @@ def test_every_prefix_of_a_run_has_a_board(journal: Path, share: float) -> None:
         if account.leader.learner != baseline:
             assert board["learner"].iloc[-1] == baseline
     others = board.iloc[1:]
-    scores = others.loc[others["learner"] != baseline, "score"].dropna()
-    assert scores.is_monotonic_decreasing
+    racing = others.loc[(others["learner"] != baseline) & ~others["status"].isin(["failed", "dropped"])]
+    assert racing["expected"].dropna().is_monotonic_decreasing
+    assert racing["expected"].isna().is_monotonic_increasing, "those of which nothing is known come last"
+    assert ((board["low"] <= board["expected"]) & (board["expected"] <= board["high"]) | board["expected"].isna()).all()
     assert (board.loc[board["status"] == "failed", "remark"] != "").all()
     measured = {each.learner for each, outcome in account.outcomes.items() if isinstance(outcome, Measurement)}
     assert set(board.loc[board["score"].notna(), "learner"]) == measured

@@ -83,8 +83,8 @@ def a_run_becomes_a_run_with_a_child_for_each_learner(mlflow: Any, server: str, 
     assert "Certificate" in run.data.tags["mlflow.note.content"]
     assert {each.path for each in client.list_artifacts(own)} >= {"journal.jsonl", "report.html"}
     children = runs_below(mlflow, own)
-    assert {name: each.data.tags["pydaub.standing"] for name, each in children.items()} == {
-        name: standing.word for name, standing in account.standings().items()
+    assert {name: each.data.tags["pydaub.status"] for name, each in children.items()} == {
+        name: status.word for name, status in account.statuses().items()
     }
     for name, child in children.items():
         points = {point.step: point.value for point in client.get_metric_history(child.info.run_id, "valid_score")}

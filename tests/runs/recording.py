@@ -36,7 +36,7 @@ def facts(account: Account) -> dict[str, Any]:
         "allocations": len(result.steps),
         "seconds": result.seconds,
         "ahead": len(account.ahead),
-        "standings": account.standings(),
+        "statuses": account.statuses(),
         "priorities": [account.strategy.priority(name) for name in account.learners],
     }
 

@@ -34,7 +34,7 @@ from pydaub import (
 )
 from pydaub.algorithm.strategies import strategy_of
 from pydaub.events import Adjusted, Combined, Event, Resumed
-from pydaub.runs.account import Standing
+from pydaub.runs.account import Status
 from runs.recording import facts, recorded
 from tables import random_schedule, random_table
 
@@ -66,21 +66,21 @@ def test_every_prefix_of_a_journal_is_what_the_run_said_then(kind: type[Strategy
 
 @every_strategy
 @pytest.mark.parametrize("seed", range(8, 14))
-def test_standings_use_known_words_and_have_reasons(kind: type[Strategy], seed: int, tmp_path: Path) -> None:
+def test_statuses_use_known_words_and_have_reasons(kind: type[Strategy], seed: int, tmp_path: Path) -> None:
     result, events, _ = recorded(kind, seed, tmp_path)
     account = Account.begun(events[0], held=True)
     for event in events[1:]:
         account.take(event)
-        standings = account.standings()
-        assert {standing.word for standing in standings.values()} <= WORDS
-        for standing in standings.values():
-            assert standing.why or standing.word in {"next", "waiting", "has all rows"}
+        statuses = account.statuses()
+        assert {status.word for status in statuses.values()} <= WORDS
+        for status in statuses.values():
+            assert status.why or status.word in {"next", "waiting", "has all rows"}
         training = {allocation.learner for allocation in account.training}
-        assert {name for name, standing in standings.items() if standing.word == "training"} <= training
-        assert sum(standing.word == "next" for standing in standings.values()) <= 1
+        assert {name for name, status in statuses.items() if status.word == "training"} <= training
+        assert sum(status.word == "next" for status in statuses.values()) <= 1
         for asked in account.strategy.outstanding if account.state == "running" else ():
-            assert standings[asked.learner].word in {"training", "next"}, "whoever is asked for is not put off"
-    words = {name: standing.word for name, standing in account.standings().items()}
+            assert statuses[asked.learner].word in {"training", "next"}, "whoever is asked for is not put off"
+    words = {name: status.word for name, status in account.statuses().items()}
     if result.stopped is None and result.selected:
         assert words[result.selected] == "selected"
         others = {word for name, word in words.items() if name != result.selected}
@@ -139,10 +139,10 @@ def test_the_log_says_what_was_decided_and_why() -> None:
         "good is selected.",
     ]
     assert (account.state, account.clock) == ("finished", 8.0)
-    standings = account.standings()
-    assert standings["good"].word == "selected"
-    assert standings["fair"].word == "ruled out"
-    assert standings["fair"].why == "good has 0.6000 on all rows, and its own priority of 0.3914 is not higher"
+    statuses = account.statuses()
+    assert statuses["good"].word == "selected"
+    assert statuses["fair"].word == "ruled out"
+    assert statuses["fair"].why == "good has 0.6000 on all rows, and its own priority of 0.3914 is not higher"
 
 
 def test_the_leader_is_the_selected_learner_with_all_rows_however_high_it_was_before() -> None:
@@ -179,8 +179,8 @@ def test_an_eliminated_learner_cannot_win() -> None:
     for size, names in ((10, "best good fair bad"), (20, "best good")):
         for name in names.split():
             evaluated(account, name, size, Measurement(0.9, scores[name], 1.0), 1.0)
-    assert account.standings()["bad"].why == "it was eliminated after the round of 10 rows"
-    assert account.standings()["best"].word in {"next", "waiting"}
+    assert account.statuses()["bad"].why == "it was eliminated after the round of 10 rows"
+    assert account.statuses()["best"].word in {"next", "waiting"}
 
 
 def test_a_leader_by_a_guess_says_so() -> None:
@@ -188,28 +188,28 @@ def test_a_leader_by_a_guess_says_so() -> None:
     account.take(Asked(Allocation("good", 10), None))
     account.take(Submitted(Allocation("good", 10)))
     account.take(Evaluated(Allocation("fair", 10), Measurement(None, 0.9, 1.0), 1.0))
-    assert account.standings()["fair"] == Standing("next", "leads by a score that was evaluated ahead of its turn")
+    assert account.statuses()["fair"] == Status("next", "leading (the score came from an early start)")
 
 
-def test_states_and_standings_follow_the_events() -> None:
+def test_states_and_statuses_follow_the_events() -> None:
     account = Account.begun(STARTED)
     assert account.state == "killed"
     account.held = True
     assert account.state == "running"
-    assert {name: standing.word for name, standing in account.standings().items()} == {
+    assert {name: status.word for name, status in account.statuses().items()} == {
         "good": "next",
         "fair": "waiting",
     }
     account.take(Asked(Allocation("good", 10), None))
     account.take(Submitted(Allocation("good", 10)))
-    assert account.standings()["good"].word == "training"
+    assert account.statuses()["good"].word == "training"
     account.held = False
-    assert (account.standings()["good"].word, account.training) == ("next", [])
+    assert (account.statuses()["good"].word, account.training) == ("next", [])
     account.held = True
     account.take(Steered("pause", None, 1.0))
     assert account.state == "paused"
     account.take(Steered("drop", "good", 2.0))
-    assert (account.standings()["good"].word, account.training) == ("dropped", [])
+    assert (account.statuses()["good"].word, account.training) == ("dropped", [])
     account.take(Steered("resume", None, 3.0))
     assert account.state == "running"
     account.take(Stopped("time limit", 4.0))
@@ -218,7 +218,7 @@ def test_states_and_standings_follow_the_events() -> None:
     assert account.state == "running"
     account.take(Asked(Allocation("fair", 10), None))
     account.take(Evaluated(Allocation("fair", 10), Failure("timeout", "longer than 1 s", 1.0), 5.0))
-    assert account.standings()["fair"].why == "timeout: longer than 1 s"
+    assert account.statuses()["fair"].why == "timeout: longer than 1 s"
     assert account.decisions[-1].words == "fair failed with 10 rows: timeout, longer than 1 s."
     assert account.state == "failed", "the other one was dropped"
     assert (account.leader, account.result.selected) == (None, None)
@@ -231,7 +231,7 @@ def test_a_resumed_run_is_neither_paused_nor_running_what_was_lost() -> None:
     account.take(Steered("pause", None, 1.0))
     account.take(Resumed(2.0))
     assert (account.state, account.training) == ("running", [])
-    assert account.standings()["good"].word == "next", "it is still outstanding"
+    assert account.statuses()["good"].word == "next", "it is still outstanding"
 
 
 def test_what_followed_a_stopped_run_counts_no_more_once_it_is_resumed() -> None:
@@ -248,7 +248,7 @@ def test_a_stopped_run_calls_its_best_learner_so() -> None:
     account = after_three_sizes()
     account.take(Steered("stop", None, 9.0))
     account.take(Stopped("stopped by hand", 9.0))
-    assert account.standings()["good"].word == "best so far"
+    assert account.statuses()["good"].word == "best so far"
     assert account.result.stopped == "stopped by hand"
 
 

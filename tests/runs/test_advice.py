@@ -57,7 +57,7 @@ def test_what_is_detectable_shrinks_with_delta_alone() -> None:
     assert wide.prospect.rows == FULL + ROWS - wide.needed
     assert wide.prospect.low <= wide.prospect.score <= wide.prospect.high
     assert wide.sentences[1] == (
-        f"To tell a difference of 0.0200 from chance, {wide.needed:,} validation rows are enough"
+        f"For a difference of 0.0200, {wide.needed:,} validation rows are enough"
         f" (--validation-fraction {wide.fraction:.2g})."
     )
 
@@ -76,7 +76,7 @@ def test_the_noise_of_a_learner_that_is_far_behind_does_not_stand_for_that_of_a_
     first, bad = drawn(0.9, 0.0)["first"], drawn(0.5, 0.0)["second"]
     alone, with_bad = (advise(run_of(parts), 0.01) for parts in ({"first": first}, {"first": first, "bad": bad[::-1]}))
     assert (with_bad.compared, with_bad.needed) == (0, alone.needed)
-    assert "another learner, if they share half of their errors" in with_bad.sentences[0]
+    assert "one that shares half of its errors" in with_bad.sentences[0]
     nearly = tuple(part - 0.02 for part in first)  # it is behind, and makes the same errors
     with_nearly = advise(run_of({"first": first, "nearly": nearly}), 0.01)
     assert with_nearly.compared == 1
@@ -132,8 +132,8 @@ def test_what_rows_cost_that_are_taken_from_training() -> None:
     measured = {step.allocation.size: step.outcome.valid_score for step in account.result.steps}  # type: ignore[union-attr]
     assert measured[1000] < advice.prospect.score < measured[2000] < advice.score
     assert advice.prospect.low < advice.prospect.score < advice.prospect.high
-    assert f"leave {advice.prospect.rows:,} rows for training" in advice.sentences[2]
-    assert "with 4,000: better have more rows than take them from training." in advice.sentences[2]
+    assert f"leaves {advice.prospect.rows:,} for training" in advice.sentences[1]
+    assert advice.sentences[2] == "Better have more rows than take them from training."
 
 
 def test_fewer_than_a_thousand_rows_can_be_enough() -> None:

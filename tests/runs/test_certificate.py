@@ -201,17 +201,19 @@ def says(found: Certificate) -> None:
     elif found.looks > found.others:
         assert first.startswith("Certificate: all were trained on all rows; ")
     elif found.margin:
-        assert f"is within {score_text(found.margin)} of the best of the {found.others + 1} learners" in first
-        assert found.rival is None or f"the likeliest to be better is {found.rival} (" in first
+        said = re.fullmatch(rf"Certificate: choosing {found.selected} misses at most (\S+) \(95 % sure\)\.(.*)", first)
+        assert said
+        assert found.margin - 1e-9 <= float(said[1]) <= found.margin + found.tolerance
+        assert found.rival is None or f"The likeliest to be better: {found.rival} (" in said[2]
     else:
         assert first.startswith("Certificate: with 95 % confidence, ")
     bound = [words for words in rest if words.startswith("If no curve gets steeper and no training score rises")]
     assert bool(bound) == (found.ceiling is not None and found.looks <= found.others)
     if bound and found.ceiling is not None:
         assert f"exceed {score_text(found.ceiling)} on all rows ({found.ceiling_learner})" in bound[0]
-        assert ("so " in bound[0]) == (found.ceiling <= found.score)
+        assert ("So " in bound[0]) == (found.ceiling <= found.score)
         assert ("at most" in bound[0]) == (found.ceiling > found.score)
-    assert any(sentence.startswith("The assumptions") for sentence in rest) == bool(found.judged)
+    assert any("behaved as the method expects" in sentence for sentence in rest) == bool(found.judged)
     assert all(sentence.endswith(".") for sentence in found.sentences)
 
 
@@ -261,19 +263,16 @@ def test_the_words_of_a_certificate() -> None:
     )
     assert bound == (
         "If no curve gets steeper and no training score rises, the other learner cannot exceed 0.3000 on all rows"
-        " (flat): so best is the best."
+        " (flat). So best is the best."
     )
     number = r"0\.\d{4}"
     assert re.fullmatch(
-        rf"With twice the rows, it would probably reach {number} \({number} to {number}\); with ten times the rows, it"
-        rf" would probably reach {number} \({number} to {number}\), where the intervals are right in 9 of 10 cases\.",
+        rf"With twice the rows it would probably reach {number} \({number} to {number}\), with ten times {number}"
+        rf" \({number} to {number}\) \(90 % intervals\)\.",
         more,
     )
     assert spent == SPENT.format("38", "3.0")
-    assert audit == (
-        "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for 2 of 2 curves,"
-        " allowing for noise of 0.0100."
-    )
+    assert audit == ("2 of 2 learning curves behaved as the method expects, give or take 0.010.")
     three = {**leading, "third": [0.2, 0.4, 0.45, 0.45, 0.45]}
     assert (
         of(three).claims[0].startswith("Certificate: with 95 % confidence, none of the 2 other learners has a higher")
@@ -281,8 +280,10 @@ def test_the_words_of_a_certificate() -> None:
     alone = of({"only": [0.1, 0.2, 0.3, 0.4, 0.5]})
     assert alone.sentences[0] == "There was no other learner to compare with."
     close = of({"a": [0.5, 0.6, 0.7, 0.8, 0.8], "b": [0.4, 0.5, 0.68, 0.79, 0.95]})
-    assert re.search(r"confidence, a is within [\d.]+ of the best of the 2 learners on all rows", close.claims[0])
-    assert re.search(r"exceed [\d.]+ on all rows \(b\): at most [\d.]+ more than a\.$", close.claims[1])
+    assert re.search(
+        r"choosing a misses at most [\d.]+ \(95 % sure\)\. The likeliest to be better: b \(", close.claims[0]
+    )
+    assert re.search(r"exceed [\d.]+ on all rows \(b\)\. That is at most [\d.]+ more than a\.$", close.claims[1])
 
 
 def test_where_all_had_all_rows_nothing_is_left_to_chance() -> None:
@@ -343,12 +344,12 @@ def test_learners_that_the_rows_do_not_tell_apart_are_named_and_the_score_is_cor
     found = certified(run(Full(table.learners, Schedule(SIZES)), TableEngine(table)), table.learners, 1000)
     tied = {*parts} - {found.selected, "worse"}
     assert set(found.ties) == tied
-    words = next(sentence for sentence in found.sentences if "told apart" in sentence)
-    assert words.startswith("By the 1,000 validation rows it cannot be told apart from ")
-    assert re.search(r"alike \(\d+ mistakes more\)", words)
+    words = next(sentence for sentence in found.sentences if "within chance" in sentence)
+    assert words.endswith(" of 1,000 validation rows.")
+    assert re.search(r"alike \(\d+ more errors?\)", words)
     assert found.corrected is not None
     assert found.score - 0.02 < found.corrected < found.score
-    assert "is the highest of 4" in " ".join(found.sentences)
+    assert "on new data: the best of 4 is always a bit lucky." in " ".join(found.sentences)
 
 
 def _parts(rows: list[float]) -> tuple[float, ...]:
@@ -408,7 +409,7 @@ def test_many_that_misbehave_are_counted_and_some_are_named() -> None:
     found = of(curves)
     assert len(found.misbehaved) == NAMED + 3
     assert f"l{NAMED - 1} (fell) and 3 more." in found.audit
-    assert f"held for 0 of {NAMED + 3} curves" in found.audit
+    assert found.audit.startswith(f"0 of {NAMED + 3} learning curves behaved as the method expects")
 
 
 @given(st.integers(1, 10**6), st.lists(st.floats(-1, 1), min_size=1))

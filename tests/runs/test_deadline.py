@@ -28,7 +28,7 @@ from pydaub import (
 from pydaub.events import Resumed
 from pydaub.runs.deadline import in_time
 from pydaub.runs.journal import read
-from pydaub.views.standings import lines
+from pydaub.views.lines import lines
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import random
 
 import pytest
@@ -25,12 +26,12 @@ from pydaub import (
 from pydaub.events import Event
 from pydaub.exports.leaderboard import leaderboard
 from pydaub.runs.certificate import certificate, certificate_of
-from pydaub.runs.contest import contest
 from pydaub.runs.forecasts import Forecasts, forecasts
 from pydaub.runs.loop import Loop
 from pydaub.runs.result import Result
-from pydaub.views.standings import lines
-from pydaub.views.terminal import print_standings
+from pydaub.runs.standing import standing
+from pydaub.views.lines import lines
+from pydaub.views.terminal import print_learners
 
 SIZES = (100, 400, 1600, 6400)
 CURVES = {
@@ -77,23 +78,28 @@ def test_at_every_moment_every_view_shows_the_same_quantiles(kind: type[Strategy
         account = Account.of(events[:stop], held=True)
         known, board = forecasts(account), leaderboard(account).set_index("learner")
         out = io.StringIO()
-        print_standings(Console(file=out, width=160), account)
+        print_learners(Console(file=out, width=160), account)
         for line in lines(account):
             forecast = known.of(line.learner)
-            if forecast is None:
-                assert line.likely is line.at_best is None
-                assert board.loc[line.learner, ["likely", "at_best"]].isna().all()
+            shown = tuple(board.loc[line.learner, ["expected", "low", "high"]])
+            if line.expected is None:
+                assert forecast is None
+                assert all(math.isnan(each) for each in shown)
                 continue
-            assert line.likely == board.loc[line.learner, "likely"] == forecast.quantile(0.5)
-            assert line.at_best == board.loc[line.learner, "at_best"] == forecast.quantile(0.95)
+            assert shown == (line.expected, line.low, line.high)
+            assert line.interval in out.getvalue()
+            if forecast is None:
+                assert line.expected == known.at_full[line.learner]
+                continue
+            assert line.expected == forecast.quantile(0.5)
+            assert (line.low, line.high) == (forecast.quantile(0.05), forecast.quantile(0.95))
             assert line.size < account.full_size
-            assert f"{line.likely:.4f}  {line.at_best:.4f}"[:6] in out.getvalue()
 
 
 @every_strategy
 def test_who_has_had_all_rows_is_no_rival_and_all_name_the_same_one(kind: type[Strategy]) -> None:
     account, _ = replayed(kind)
-    found, claim = contest(account), certificate_of(account)
+    found, claim = standing(account), certificate_of(account)
     assert found is not None
     assert claim is not None
     at_full = {name for name in account.learners if account.size(name) == account.full_size}
@@ -130,11 +136,11 @@ def test_one_that_was_evaluated_ahead_on_all_rows_is_not_forecast() -> None:
 
 def test_a_learner_that_was_dropped_is_in_neither() -> None:
     account, _ = replayed(Daub)
-    before = contest(account)
+    before = standing(account)
     assert before is not None
     rival = next(iter(before.chances))
     account.strategy.drop(rival)  # type: ignore[attr-defined]
-    found, claim = contest(account), certificate_of(account)
+    found, claim = standing(account), certificate_of(account)
     assert found is not None
     assert claim is not None
     assert rival not in {*found.chances, claim.rival}

@@ -149,10 +149,10 @@ def test_a_retried_learner_stands_where_it_did_before_it_failed(tmp_path: Path) 
     with Journal(tmp_path / "journal.jsonl", strategy.settings) as journal:
         run(strategy, TableEngine(failing("good", SIZES[-1])), journal)
     account = Account.of([*read(tmp_path / "journal.jsonl")][:-1], held=True)
-    assert (account.size("good"), account.standings()["good"].word) == (SIZES[-1], "failed")
+    assert (account.size("good"), account.statuses()["good"].word) == (SIZES[-1], "failed")
     account.take(Steered("retry", "good", account.clock))
     assert account.following == Allocation("good", SIZES[-1])
-    assert (account.size("good"), account.standings()["good"].word) == (account.curve("good").sizes[-1], "next")
+    assert (account.size("good"), account.statuses()["good"].word) == (account.curve("good").sizes[-1], "next")
     assert account.size("good") < SIZES[-1]
 
 

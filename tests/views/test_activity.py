@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from dashboard.races import race
 from pydaub import Account
 from pydaub.events import Steered
 from pydaub.runs.account import SURE
-from pydaub.runs.contest import contest
 from pydaub.runs.journal import read
-from pydaub.views.activity import activity, focus
+from pydaub.runs.standing import standing
+from pydaub.views.activity import FEWEST, SCALED, activity, focus
+from pydaub.views.lines import lines
 
 RECORDED = sorted((Path(__file__).parents[1] / "runs" / "journals").glob("*.jsonl"))
 
@@ -23,7 +25,8 @@ def test_lanes_the_next_learner_and_the_best_score_follow_the_account(path: Path
     account, expected = Account.begun(events[0], held=True), 0
     for event in events[1:]:
         account.take(event)
-        now, seen = activity(account), focus(account, contest(account))
+        known = lines(account)
+        now, seen = activity(account), focus(account, standing(account), known)
         assert [(lane["learner"], lane["size"]) for lane in now["lanes"]] == [
             (each.learner, each.size) for each in account.training
         ]
@@ -40,10 +43,11 @@ def test_lanes_the_next_learner_and_the_best_score_follow_the_account(path: Path
         assert scores == sorted(set(scores))
         assert seen["leader"] == (account.leader and account.leader.learner)
         assert seen["leader"] not in seen["rivals"]
-        if led := contest(account):
-            low, high = seen["range"]
-            assert low < led.measured.valid_score < high
-            least, most = seen["band"] or (led.measured.valid_score,) * 2
+        led = standing(account)
+        if led.score is not None:
+            low, high = seen["interval"] or (-math.inf, math.inf)
+            assert all(low <= line.expected <= high for line in known[:SCALED] if line.expected is not None)
+            least, most = seen["band"] or (led.score,) * 2
             assert (most - least) / 2 == pytest.approx(SURE * (led.error or 0))
     assert expected > 10
     assert (now["lanes"], now["next"], now["words"]) == ([], "", "")
@@ -61,8 +65,8 @@ def test_a_paused_run_does_not_say_that_something_is_next(tmp_path: Path) -> Non
     assert activity(account)["words"] == "Paused: nothing is training."
 
 
-def test_the_chart_says_what_may_still_happen_only_while_it_may(tmp_path: Path) -> None:
-    account = Account.of(read(race(tmp_path, 12, until=10) / "journal.jsonl"), held=True)
-    assert focus(account, contest(account))["words"] == "can still win, or tied with it"
-    account.held = False
-    assert focus(account, contest(account))["words"] == "could be better with all rows, or tied with it"
+def test_a_leader_that_nobody_can_catch_is_not_drawn_alone(tmp_path: Path) -> None:
+    account = Account.of(read(race(tmp_path, 12) / "journal.jsonl"))
+    seen = focus(account, standing(account), lines(account))
+    assert len(seen["rivals"]) >= FEWEST
+    assert seen["leader"] not in seen["rivals"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shlex
@@ -13,6 +14,7 @@ import pytest
 
 from cli.commands import call, numbers, written
 from pydaub.events import Started
+from pydaub.records import Failure
 from pydaub.runs.account import Account
 from pydaub.runs.folder import RunFolder
 from pydaub.runs.journal import read
@@ -88,7 +90,12 @@ def test_commands_are_those_that_work_and_survive_a_shell(tmp_path: Path) -> Non
     path = str(folder)
     assert said("finished", "model.skops")[0] == ["pydaub", "predict", path, "NEW.csv"]
     assert said("finished", "model.pkl")[0][-1] == "--trust"
-    assert [words[1] for words in said("finished", "model.skops")] == ["predict", "report", "show"]
+    assert [words[1] for words in said("finished", "model.skops")] == ["predict", "pydaub;", "report", "show"]
     assert [words[1] for words in said("killed", None)] == ["resume", "report", "show"]
+    failed = {"slow": Failure("timeout", "longer than 8 s", 8.0), "big": Failure("memory", "more than 2 GB", 1.0)}
+    retry = dict(commands(folder, "finished", None, failed))["Retry what failed"]
+    assert shlex.split(retry)[3:] == ["--retry", "--learner-timeout", "32s", "--learner-memory", "AMOUNT"]
+    python = dict(commands(folder, "finished", "model.skops"))["Load it in Python"]
+    assert ast.parse(python).body, "it can be pasted"
     assert [words[1] for words in said("running", None)] == ["report", "show"]
     assert [words[1] for words in said("damaged", None)] == ["report", "show"]

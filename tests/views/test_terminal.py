@@ -281,7 +281,7 @@ def test_a_result_in_words() -> None:
     binary = account(*TREE, Selected("tree", 4.0))
     binary.scores = Scores("f1", 100)
     assert "Other metrics: accuracy 0.7500, f1_macro 0.5000." in printed(binary), "a mean, unlike the score"
-    assert "2 allocations, 80 rows, 2.5 s of training; 4.0 s on 2 workers." in text
+    assert "2 trainings of 80 rows in all: 4.0 s on 2 workers, 2.5 s of training." in text
     assert f"Failed: 1 x error ({SHOWN}): {SHOWN}" in text
     assert "\x1b" not in text
     killed = account(TREE[0], Evaluated(Allocation("tree", 40), replace(MEASURED, retries=2), 2.0))
@@ -321,7 +321,7 @@ def test_the_live_display_fits_with_any_names_and_scores(width: int, score: floa
     assert all(len(line) <= width for line in found)
     assert " ".join(line.strip() for line in found).startswith(said), "only spaces are broken"
     place = next(place for place, line in enumerate(found) if "▶" in line)
-    assert found[place - 1].split()[:2] == ["learner", "rows"]
+    assert found[place - 1].split()[:2] == ["learner", "expected"]
     leader = value.leader
     assert leader is not None
     assert leader.learner[-5:] in found[place], "the end of a name tells it from the others"

@@ -8,7 +8,7 @@ import pytest
 
 from pydaub import Account, Allocation, Asked, Evaluated, Failure, Full, Measurement, Schedule, Scores, Selected
 from pydaub.events import Event, Limited, Resumed, Steered, Stopped, Submitted
-from pydaub.runs.contest import Contest
+from pydaub.runs.standing import Standing
 from pydaub.views.verdict import verdict, verdict_on
 
 FULL = 400
@@ -42,12 +42,12 @@ def test_before_anything_is_measured() -> None:
 
 
 def test_a_run_in_every_state() -> None:
-    led = "tree leads with accuracy 0.8000 ± 0.0126 on all 400 rows; no other learner has as many rows;"
-    over = f"{led} 1 learner not measured; 2.0 s of training.".replace("leads", "was the best")
+    led = "tree leads: accuracy 0.800 ± 0.013 with all 400 rows. No other learner has as many rows."
+    over = f"{led} 1 learner not measured. 2.0 s of training.".replace("leads", "was the best")
     running = account(*TREE)
     left = verdict(running).left
-    assert re.fullmatch(r"probably .* left(, too early to say more)?", left)
-    line = f"{led} 1 learner not measured yet; 2.0 s of training; {left}."
+    assert re.fullmatch(r"Probably .* left(, too early to say more)?", left)
+    line = f"{led} 1 learner not measured yet. 2.0 s of training. {left}."
     assert verdict(running).line == line
     assert re.fullmatch(r"running \d+ % · tree", verdict(running).title)
     assert verdict(account(*TREE, Steered("pause", None, 3.0))).line == f"Paused: {line}"
@@ -63,34 +63,35 @@ def test_a_time_limit_is_the_most_that_can_be_left() -> None:
     names = ("tree", *(f"learner {number}" for number in range(100)))
     free, limited = account(*TREE, names=names), account(Limited(123.0), *TREE, names=names)
     assert verdict(free).left.endswith("too early to say more")
-    assert re.fullmatch(r"probably \d+ s to 2 min left", verdict(limited).left)
+    assert re.fullmatch(r"Probably \d+ s to 2 min left", verdict(limited).left)
     assert max(verdict(limited).seconds or ()) == 120.0
 
 
 def test_a_finished_run_says_by_how_much_it_is_ahead() -> None:
     clear = verdict(account(*TREE, *told("forest", 0.9, seconds=6.0), Selected("forest", 9.0)))
     assert clear.line == (
-        "forest is selected with accuracy 0.9000 ± 0.0095 on all 400 rows; ahead of tree by 100 of 1,000 rows;"
+        "forest is selected: accuracy 0.9000 ± 0.0095 with all 400 rows."
+        " Next best: tree (100 more errors in 1,000 validation rows)."
         " 8.0 s of training, as much as for training everything."
     )
     assert (clear.title, clear.fraction, clear.left) == ("finished · forest", 1.0, "")
     tied = verdict(account(*TREE, *told("forest", 0.803), Selected("forest", 9.0)))
-    assert "; tied with tree (3 of 1,000 rows behind); " in tied.line
+    assert " As good within chance: tree (3 more errors in 1,000 validation rows). " in tied.line
 
 
 def test_a_fit_of_a_moment_is_not_compared_with_nothing() -> None:
     quick = verdict(account(*told("tree", 0.8, seconds=0.02), *told("forest", 0.9, seconds=0.01)))
-    assert quick.line.split("; ")[2].startswith("less than 0.1 s of training")
+    assert quick.sentences[2].startswith("Less than 0.1 s of training")
     assert "0.0 s" not in quick.line
 
 
-@pytest.mark.parametrize(("count", "said"), [(1, "rival 0 has not even a"), (2, "none of the other 2 has even a")])
+@pytest.mark.parametrize(("count", "said"), [(1, "rival 0 has not even a"), (2, "None of the other 2 has even a")])
 def test_rivals_without_a_chance(count: int, said: str) -> None:
     leader = Allocation("tree", FULL)
     chances = {f"rival {number}": 0.001 for number in range(count)}
-    found = Contest(leader, Measurement(None, 0.8, 1.0), chances=chances)
+    found = Standing("finished", 3, leader, Measurement(None, 0.8, 1.0), chances=chances)
     line = verdict_on(account(*TREE, Selected("tree", 9.0)), found).line
-    assert f"; {said} 1 % chance to be better on all rows;" in line or f"; {said} 1 % chance to overtake it;" in line
+    assert f" {said} 1 % chance to be better on all rows." in line
 
 
 def test_no_learner_is_left() -> None:
@@ -102,15 +103,15 @@ def test_no_learner_is_left() -> None:
             Evaluated(Allocation(name, FULL), Failure("error", "no", 1.0), 2.0),
         )
     ]
-    assert verdict(account(*failed)).line.startswith("No learner is left: 2 failed; 2.0 s of training")
+    assert verdict(account(*failed)).line.startswith("No learner is left: 2 failed. 2.0 s of training")
 
 
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ((-1e6, -1.2e6), "neg_error -1,000,000 ± 1,005 on all 400 rows; ahead of forest by 200,000;"),
-        ((-1.2e-6, -2e-6), "neg_error -1.2e-06 ± 1.2e-09 on all 400 rows; ahead of forest by 8e-07;"),
-        ((-3.25, -4.0), "neg_error -3.2500 ± 0.0033 on all 400 rows; ahead of forest by 0.7500;"),
+        ((-1e6, -1.2e6), "neg_error -1,000,000 ± 1,005 with all 400 rows. Next best: forest (200,000 less)."),
+        ((-1.2e-6, -2e-6), "neg_error -1.2e-06 ± 1.2e-09 with all 400 rows. Next best: forest (8e-07 less)."),
+        ((-3.25, -4.0), "neg_error -3.2500 ± 0.0033 with all 400 rows. Next best: forest (0.7500 less)."),
     ],
 )
 def test_errors_of_any_size(scores: tuple[float, float], expected: str) -> None:
@@ -129,14 +130,14 @@ def test_errors_of_any_size(scores: tuple[float, float], expected: str) -> None:
 
 def test_without_rows_nothing_is_said_of_noise() -> None:
     line = verdict(account(*TREE, *told("forest", 0.79), kind=Scores("score", None, None, proportion=False))).line
-    assert line.startswith("tree leads with score 0.8000 on all 400 rows; ahead of forest by 0.0100;")
+    assert line.startswith("tree leads: score 0.8000 with all 400 rows. Next best: forest (0.0100 less).")
 
 
 def test_long_and_hostile_names_stay_on_one_short_line() -> None:
     names = (LONG, f"{LONG} \x1b[31m\n\u202e")
     events = [event for name in names for event in told(name, 0.8)]
     found = verdict(account(*events, names=names))
-    assert len(found.line) < 300
+    assert len(found.line) < 340
     assert len(found.title) < 60
     assert found.line.startswith("grid(parameter_0=0.0, pa…")
     assert "\\x1b[31m\\n\\u202e" in found.line
@@ -144,13 +145,16 @@ def test_long_and_hostile_names_stay_on_one_short_line() -> None:
     assert found.title.isprintable()
 
 
-@pytest.mark.parametrize(("name", "said"), [("accuracy", "10 of 1,000 rows"), ("roc_auc", "0.0100"), ("f1", "0.0100")])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("accuracy", "10 more errors in 1,000 validation rows"), ("roc_auc", "0.0100 less"), ("f1", "0.0100 less")],
+)
 def test_only_differences_of_accuracy_are_numbers_of_rows(name: str, said: str) -> None:
     line = verdict(account(*TREE, *told("forest", 0.79), kind=Scores(name, 1000))).line
-    assert f"forest ({said} behind)" in line
+    assert f"forest ({said})" in line
 
 
 def test_the_noise_of_a_score_of_a_rare_class_is_that_of_its_rows() -> None:
     common, rare = (verdict(account(*TREE, kind=Scores("f1", 1000, counting=part))).line for part in (1.0, 0.04))
-    assert "f1 0.8000 ± 0.0126" in common
-    assert "f1 0.8000 ± 0.0632" in rare
+    assert "f1 0.800 ± 0.013" in common
+    assert "f1 0.800 ± 0.063" in rare

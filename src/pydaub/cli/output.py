@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydaub.records import Failure, Measurement
 from pydaub.runs.certificate import certificate_of
-from pydaub.views.standings import finite
+from pydaub.runs.standing import standing
+from pydaub.views.lines import finite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +54,7 @@ def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
 
 
 def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
-    """Return a run with its certificate, its folder and its saved learner as plain JSON values."""
+    """Return a run with its standing, its certificate, its folder and its saved learner as plain JSON values."""
     from pydaub.runs.saving import Saved, saved_in
 
     claim = certificate_of(account)
@@ -64,6 +65,7 @@ def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
         "drawn": dict(account.drawn),
         "ensemble": ensemble_as_json(account.combined),
         "adjustment": adjustment_as_json(account.adjusted),
+        "standing": standing(account).to_json(),
         "certificate": claim.to_json() if claim else None,
         "folder": str(folder),
         "model": saved.path and saved.path.name,

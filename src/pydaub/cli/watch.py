@@ -58,10 +58,10 @@ def watch(
 
 
 def _addable(folder: Path) -> list[str]:
-    from pydaub.learners import portfolio
+    from pydaub.learners import addable
     from pydaub.runs.folder import RunFolder
 
-    return list(portfolio("sklearn", RunFolder(folder).schema()))
+    return addable(RunFolder(folder).schema())
 
 
 def open_page(folder: Path, tell: Callable[[str], None]) -> threading.Event:

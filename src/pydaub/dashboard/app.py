@@ -268,7 +268,7 @@ class Dashboard:
             "run": self.title,
             "notes": notes(self.folder),
             "longest": LONGEST,
-            "commands": commands(self.folder, state, model),
+            "commands": commands(self.folder, state, model, account.strategy.failures if account else {}),
         }
 
     def _account(self) -> Account | None:

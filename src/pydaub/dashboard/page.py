@@ -18,6 +18,8 @@ SCRIPTS: Final = (
     "net.js",
     "tab.js",
     "about.js",
+    "menus.js",
+    "failures.js",
     "head.js",
     "scales.js",
     "lanes.js",
@@ -40,6 +42,7 @@ STYLES: Final = (
     "colours.css",
     "page.css",
     "controls.css",
+    "glance.css",
     "table.css",
     "charts.css",
     "overview.css",
@@ -48,7 +51,7 @@ STYLES: Final = (
 )
 MARKUP: Final = "page.html"
 # The list of several runs.
-LIST_SCRIPTS: Final = ("format.js", "net.js", "keyboard.js", "about.js", "runs.js")
+LIST_SCRIPTS: Final = ("format.js", "net.js", "keyboard.js", "about.js", "menus.js", "runs.js")
 LIST_STYLES: Final = ("colours.css", "page.css", "controls.css", "table.css", "runs.css", "media.css")
 LIST_MARKUP: Final = "runs.html"
 

@@ -23,17 +23,13 @@ HIDDEN: Final = {"learners", "definitions", "data"}  # settings that mean nothin
 # The table for browsers without scripts.
 COLUMNS: Final = {
     "learner": "Learner",
+    "interval": "With all rows (90 %)",
+    "valid": "Measured",
     "size": "Size",
-    "train": "Training",
-    "valid": "Validation",
-    "likely": "Likely",
-    "at_best": "At best",
-    "bound": "Bound",
-    "priority": "Priority",
-    "rows": "Rows",
     "time": "Time",
-    "standing": "Status",
-    "why": "Remarks",
+    "status": "Status",
+    "remark": "Remark",
+    "why": "Why",
 }
 TALL: Final = 820  # pixels in a notebook
 

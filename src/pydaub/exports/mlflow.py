@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.models import ModelSignature
 
-    from pydaub.runs.account import Account, Standing
+    from pydaub.runs.account import Account, Status
     from pydaub.runs.folder import RunFolder
 
 EXPERIMENT: Final = "pydaub"
@@ -60,7 +60,7 @@ PING: Final = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIME
 METRICS, PARAMS = 1000, 100  # that MLflow takes in one request
 HIDDEN: Final = {"learners", "sizes", "definitions", "costs", "growths", "families", "promises", "scores"}  # settings
 STATUS: Final = {"running": "RUNNING", "paused": "RUNNING", "failed": "FAILED", "killed": "KILLED"}
-OPEN: Final = {"training", "next", "waiting"}  # standings of learners that are not done
+OPEN: Final = {"training", "next", "waiting"}  # statuses of learners that are not done
 # Modules whose types are in a saved learner that needs a package.
 MODULES: Final = {"scikit-learn": "sklearn", "xgboost-cpu": "xgboost", "jpype1": "pydaub.learners.weka"}
 
@@ -305,8 +305,8 @@ def _log_learners(client: MlflowClient, experiment: str, parent: str, account: A
             points[allocation.learner] += [(name, value, allocation.size) for name, value in figures.items()]
     families, going = account.settings.get("families", {}), STATUS.get(account.state, "FINISHED")
 
-    def log(name: str, standing: Standing) -> None:
-        tags = {"mlflow.parentRunId": parent, "pydaub.standing": standing.word, "pydaub.why": standing.why}
+    def log(name: str, status: Status) -> None:
+        tags = {"mlflow.parentRunId": parent, "pydaub.status": status.word, "pydaub.why": status.why}
         params = {
             "learner": name,
             "description": account.descriptions.get(name),
@@ -316,13 +316,13 @@ def _log_learners(client: MlflowClient, experiment: str, parent: str, account: A
         totals = [("rows", float(account.rows(name)), 0), ("total_seconds", account.seconds(name), 0)]
         child = client.create_run(experiment, tags=tags, run_name=name).info.run_id
         _log(client, child, params, [*points[name], *totals], {})
-        ended = "FAILED" if standing.word == "failed" else going if standing.word in OPEN else "FINISHED"
+        ended = "FAILED" if status.word == "failed" else going if status.word in OPEN else "FINISHED"
         if ended != "RUNNING":
             client.set_terminated(child, ended)
 
-    standings = account.standings()
+    statuses = account.statuses()
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(log, standings.keys(), standings.values()))
+        list(pool.map(log, statuses.keys(), statuses.values()))
 
 
 def _log(

@@ -143,9 +143,18 @@ def portfolio(
     return {name: item.learner(schema) if isinstance(item, Recipe) else item for name, item in usable.items()}
 
 
+def _built_in(schema: Schema) -> dict[str, Recipe]:
+    return recipes(schema, STRONG) | recipes(schema) | recipes(schema, STREAMING) | recipes(schema, PAPER)
+
+
+def addable(schema: Schema) -> list[str]:
+    """Return the names of all built-in learners that can be used on rows of this form."""
+    return [name for name, recipe in _built_in(schema).items() if not recipe.obstacle(schema)]
+
+
 def built_in(name: str, schema: Schema) -> Learner:
     """Return the learner with this exact name from the built-in portfolios; files and patterns are not accepted."""
-    known = recipes(schema, STRONG) | recipes(schema) | recipes(schema, STREAMING) | recipes(schema, PAPER)
+    known = _built_in(schema)
     if name not in known:
         raise InputError(
             f"`learner` must be in a portfolio (sklearn, strong, weka, streaming), got {name!r}. {_hint(name, known)}"

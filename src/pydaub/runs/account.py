@@ -51,7 +51,7 @@ STEERED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Status:
     """What a learner is doing, in a word or two, and why."""
 
     word: str
@@ -468,8 +468,11 @@ class Account:
         return self.hurried[learner].bound if learner in self.hurried else self.strategy.bound(learner)
 
     def full_seconds(self) -> float | None:
-        """Return about how long training every learner on all rows would take; None if one was never tried."""
-        growths = {name: self.growth(name) for name in self.tried}
+        """Return about how long training every learner on all rows would take; None if one was never tried.
+
+        Learners that failed are left out: they cannot be trained.
+        """
+        growths = {name: self.growth(name) for name in self.tried if name not in self.strategy.failures}
         return projected_seconds(self.outcomes.items(), growths, self.full_size, self.scores.rows)
 
     def growth(self, learner: str) -> Growth:
@@ -483,7 +486,7 @@ class Account:
         untried = self.strategy.untried
         return tuple(name for name in self.learners if name not in untried)
 
-    def standings(self) -> dict[str, Standing]:
+    def statuses(self) -> dict[str, Status]:
         """Return what each learner is doing, and why."""
         state, leader, strategy = self.state, self.leader, self.strategy
         failures, dropped, ruled_out = strategy.failures, strategy.dropped, strategy.ruled_out()
@@ -494,26 +497,26 @@ class Account:
         def is_guess(name: str) -> bool:
             return leader is not None and name == leader.learner and leader in self.ahead
 
-        def standing(name: str) -> Standing:  # noqa: PLR0911  # one for each word
+        def status(name: str) -> Status:  # noqa: PLR0911  # one for each word
             if failure := failures.get(name):
-                return Standing("failed", f"{failure.kind}: {failure.message}" if failure.message else failure.kind)
+                return Status("failed", f"{failure.kind}: {failure.message}" if failure.message else failure.kind)
             if name in dropped:
-                return Standing("dropped", "by hand")
+                return Status("dropped", "by hand")
             if state in ("finished", "stopped") and leader and name == leader.learner:
                 word, when = ("selected", "") if state == "finished" else ("best so far", "when the run stopped, ")
-                return Standing(word, f"{when}with {'all ' * (state == 'finished')}{leader.size:,} rows")
+                return Status(word, f"{when}with {'all ' * (state == 'finished')}{leader.size:,} rows")
             if name in training:
-                return Standing("training", f"on {training[name]:,} rows")
+                return Status("training", f"on {training[name]:,} rows")
             if self.size(name) == self.full_size:
-                return Standing("has all rows")
+                return Status("has all rows")
             if name in ruled_out:
-                return Standing("ruled out", ruled_out[name])
+                return Status("ruled out", ruled_out[name])
             if name in untried and name != following:
-                return Standing("waiting", "it starts only if others of its kind do well")
-            guessed = "leads by a score that was evaluated ahead of its turn" if is_guess(name) else ""
-            return Standing("next" if name == following else "waiting", self._postponed.get(name, guessed))
+                return Status("waiting", "it starts only if others of its kind do well")
+            guessed = "leading (the score came from an early start)" if is_guess(name) else ""
+            return Status("next" if name == following else "waiting", self._postponed.get(name, guessed))
 
-        return {name: standing(name) for name in self.learners}
+        return {name: status(name) for name in self.learners}
 
     @property
     def following(self) -> Allocation | None:

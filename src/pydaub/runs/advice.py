@@ -71,31 +71,27 @@ class Advice:
         """The advice in words."""
         delta = score_text(self.delta)
         others = f"any of the {self.compared} closest others" if self.compared > 1 else "the closest other learner"
-        others = others if self.compared else "another learner, if they share half of their errors,"
+        others = others if self.compared else "one that shares half of its errors"
         seen = (
-            f"With {self.valid_rows:,} validation rows, a difference of {score_text(self.detectable)} between"
-            f" {self.selected} and {others} is told from chance in 8 of 10 cases."
+            f"{self.valid_rows:,} validation rows tell a difference of {score_text(self.detectable)} from chance in"
+            f" 8 of 10 cases ({self.selected} against {others})."
         )
         rows = self.train_rows + self.valid_rows
         if self.needed >= rows:
-            enough = f"To tell a difference of {delta} from chance, all {rows:,} rows would not be enough"
+            enough = f"For a difference of {delta}, all {rows:,} rows would not be enough."
         else:
             above = f" --validation-rows {self.needed}" if self.needed > VALIDATION_ROWS else ""
             option = f"--validation-fraction {self.fraction:.2g}{above}"
-            enough = (
-                f"To tell a difference of {delta} from chance, {self.needed:,} validation rows are enough ({option})"
-            )
+            enough = f"For a difference of {delta}, {self.needed:,} validation rows are enough ({option})."
         if self.prospect is None:
-            return [seen, f"{enough}."]
+            return [seen, enough]
         found = self.prospect
-        reach = f"would probably reach {score_text(found.score)} ({score_text(found.low)} to {score_text(found.high)})"
+        reach = f"{score_text(found.score)} ({score_text(found.low)} to {score_text(found.high)})"
         if found.rows >= self.train_rows:
-            return [seen, f"{enough}.", f"With the other {self.valid_rows - self.needed:,} in training, it {reach}."]
-        cost = (
-            f"That would leave {found.rows:,} rows for training, with which {self.selected} {reach}, instead of"
-            f" {score_text(self.score)} with {self.train_rows:,}: better have more rows than take them from training."
-        )
-        return [seen, f"{enough}.", cost]
+            more = self.valid_rows - self.needed
+            return [seen, enough, f"Training on the other {more:,} too would probably give {reach}."]
+        less = f"That leaves {found.rows:,} for training: probably {reach} instead of {score_text(self.score)}."
+        return [seen, f"{enough} {less}", "Better have more rows than take them from training."]
 
 
 def advise(account: Account, delta: float | None = None) -> Advice:

@@ -8,15 +8,15 @@ curves are noisy and some break these assumptions, so every measured curve is au
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import MANY_DIGITS, Measurement, as_precise, score_text
-from pydaub.runs.contest import FEW_ROWS
 from pydaub.runs.forecasts import Forecasts, curves_of, forecasts, score_of
 from pydaub.runs.paired import optimism, standard_error, told_apart
 from pydaub.runs.regret import Spent, spent_on_worse
+from pydaub.runs.standing import FEW_ROWS, standing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 CONFIDENCE: Final = 0.95  # of the margin, over all learners together
 INTERVAL: Final = (0.05, 0.95)  # the quantiles around what more rows would bring
+FEWEST: Final = 1e-6  # noise below which a difference is written with the digits of the score
 LONG_ENOUGH: Final = 3  # points that a curve needs to be audited
-NAMED: Final = 8  # learners that are named in a sentence
-MORE: Final = {2: "twice", 10: "ten times"}  # the rows
+NAMED: Final = 3  # learners that are named in a sentence
+MORE: Final = {2: "With twice the rows it would probably reach", 10: "with ten times"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +168,16 @@ class Certificate:
         sure = f"Certificate: with {100 * CONFIDENCE:.0f} % confidence"
         if not self.margin:
             return f"{sure}, {others} a higher score than {self.selected} on all rows."
-        likeliest = f"; the likeliest to be better is {self.rival} ({percent(self.chance)})" if self.rival else ""
-        return (
-            f"{sure}, {self.selected} is within {self._less(self.margin)} of the best of the"
-            f" {self.others + 1} learners on all rows{likeliest}."
-        )
+        likeliest = f" The likeliest to be better: {self.rival} ({percent(self.chance)})." if self.rival else ""
+        missed = f"choosing {self.selected} misses at most {self._rough(self.margin)}"
+        return f"Certificate: {missed} ({100 * CONFIDENCE:.0f} % sure).{likeliest}"
+
+    def _rough(self, value: float) -> str:
+        """Return a difference of scores, rounded up to as many decimals as the noise allows."""
+        if not FEWEST <= self.tolerance < 1:
+            return self._less(value)
+        places = 1 - math.floor(math.log10(self.tolerance))
+        return f"{math.ceil(round(value * 10**places, 6)) / 10**places:.{places}f}"
 
     def _less(self, value: float) -> str:
         """Return a difference of scores, without decimals where the score has none."""
@@ -198,61 +204,60 @@ class Certificate:
         who = f"none of the {self.others} others can" if self.others > 1 else "the other learner cannot"
         more = self.ceiling - self.score
         compared = (
-            f"at most {self._less(more)} more than {self.selected}" if more > 0 else f"so {self.selected} is the best"
+            f"That is at most {self._less(more)} more than {self.selected}"
+            if more > 0
+            else f"So {self.selected} is the best"
         )
         return (
             f"If no curve gets steeper and no training score rises, {who} exceed"
-            f" {score_text(self.ceiling)} on all rows ({self.ceiling_learner}): {compared}."
+            f" {score_text(self.ceiling)} on all rows ({self.ceiling_learner}). {compared}."
         )
 
     def _tied(self) -> str:
         if not self.ties:
             return ""
         if rows := self.scored_rows:
-            mistakes = {name: round(less * rows) for name, less in self.ties.items()}
-            named = [f"{name} ({_mistakes(count)})" for name, count in mistakes.items()]
-            where = f"the {rows:,} validation rows"
+            errors = {name: round(less * rows) for name, less in self.ties.items()}
+            named = [f"{name} ({_errors(count)})" for name, count in errors.items()]
+            where = f", of {rows:,} validation rows"
         else:
             named = [f"{name} ({self._less(less)} less)" for name, less in self.ties.items()]
-            where = "the validation rows"
+            where = ""
         more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-        return f"By {where} it cannot be told apart from {', '.join(named[:NAMED])}{more} (paired test)."
+        return f"As good within chance: {', '.join(named[:NAMED])}{more}{where}."
 
     def _corrected(self) -> str:
         if self.corrected is None or score_text(self.corrected) == score_text(self.score):
             return ""
-        return (
-            f"Its score of {score_text(self.score)} is the highest of {self.looks}, and so probably a little too high:"
-            f" corrected for that, it is {score_text(self.corrected)}."
-        )
+        return f"Expect {score_text(self.corrected)} on new data: the best of {self.looks} is always a bit lucky."
 
     def _more_rows(self) -> str:
         said = [
-            f"with {words} the rows, it would probably reach {score_text(each.score)} ({score_text(each.low)} to"
-            f" {score_text(each.high)})"
+            f"{words} {score_text(each.score)} ({score_text(each.low)} to {score_text(each.high)})"
             for each, words in zip(self.prospects, MORE.values(), strict=False)
         ]
-        if not said:
-            return ""
-        text = "; ".join(said)
-        cases = round(10 * (INTERVAL[1] - INTERVAL[0]))
-        return f"{text[0].upper()}{text[1:]}, where the intervals are right in {cases} of 10 cases."
+        sure = round(100 * (INTERVAL[1] - INTERVAL[0]))
+        return f"{', '.join(said)} ({sure} % intervals)." if said else ""
 
     @property
     def audit(self) -> str:
         """How well the assumptions held; empty where no curve was long enough."""
         if not self.judged:
             return ""
-        held = self.judged - len(self.misbehaved)
+        odd, held = len(self.misbehaved), self.judged - len(self.misbehaved)
         found = ", ".join(f"{name} ({what})" for name, what in list(self.misbehaved.items())[:NAMED])
-        more = f" and {len(self.misbehaved) - NAMED} more" if len(self.misbehaved) > NAMED else ""
-        short = f" Too short to judge: {self.short} more, with fewer than {LONG_ENOUGH} sizes." if self.short else ""
-        return (
-            "The assumptions (scores do not fall, gains diminish, no score exceeds its bound) held for"
-            f" {held} of {self.judged} curves, allowing for noise of {self._less(self.tolerance)}"
-            + (f". Exceptions: {found}{more}." if self.misbehaved else ".")
-            + short
-        )
+        more = f" and {odd - NAMED} more" if odd > NAMED else ""
+        curves = "learning curve" if self.judged == 1 else "learning curves"
+        said = [f"{held} of {self.judged} {curves} behaved as the method expects, give or take {self._noise()}."]
+        if odd:
+            said.append(f"{odd} did not, so forecasts are less certain: {found}{more}.")
+        if self.short:
+            have = "learner has" if self.short == 1 else "learners have"
+            said.append(f"{self.short} {have} too few points to check.")
+        return " ".join(said)
+
+    def _noise(self) -> str:
+        return self._rough(self.tolerance) if self.tolerance else "nothing"
 
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as plain JSON values."""
@@ -285,7 +290,7 @@ def certificate_of(account: Account) -> Certificate | None:
     """Return what may be claimed of a run; None where nothing was measured."""
     dropped = account.strategy.dropped
     learners = [name for name in account.tried if name not in dropped]
-    return certificate(
+    claim = certificate(
         account.result,
         learners,
         account.scores,
@@ -294,6 +299,12 @@ def certificate_of(account: Account) -> Certificate | None:
         dropped=dropped,
         proof=account.strategy.proof(),
     )
+    if claim is None or not claim.certain:
+        return claim
+    found = standing(account)  # so that all that is said of a run names the same learners
+    rival = next(iter(found.chances), None)
+    ties = {name: found.behind[name] for name in found.ties}
+    return replace(claim, rival=rival, chance=found.chances[rival] if rival else 0.0, ties=ties)
 
 
 def certificate(  # noqa: PLR0913  # what a run is
@@ -398,10 +409,10 @@ def percent(chance: float) -> str:
     return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"  # noqa: PLR2004  # one percent
 
 
-def _mistakes(more: int) -> str:
+def _errors(more: int) -> str:
     if not more:
-        return "as many mistakes"
-    return f"{abs(more):,} mistake{'s' * (abs(more) > 1)} {'more' if more > 0 else 'fewer'}"
+        return "as many errors"
+    return f"{abs(more):,} {'more' if more > 0 else 'fewer'} error{'s' * (abs(more) > 1)}"
 
 
 def noise(scores: Scores, values: Sequence[float]) -> float:

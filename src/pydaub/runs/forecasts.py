@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from pydaub.algorithm.curve import Curve
+from pydaub.algorithm.experience import LEVELS, WEIGHTS
 from pydaub.algorithm.field import Field, margin, none_better
 from pydaub.algorithm.seconds import USUAL_GROWTH
 from pydaub.records import Measurement
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
 
+LEAST: Final = 1e-4  # chance of a learner that counts
 NOISE_OF: Final = 10  # learners with all rows, the best ones, that tell how noisy a score is
 
 
@@ -97,6 +99,15 @@ class Forecasts:
         """Return how likely a learner without all rows would have more than this with them; 1 if nothing is known."""
         found = self._contender(learner)
         return 1.0 if found is None else found.beats(score)
+
+    def change(self, leader: str, others: Iterable[str]) -> float:
+        """Return how likely one of these learners without all rows will be better on all rows than the leader."""
+        known = self.chances(leader, others)
+        own, rivals = self._contender(leader), self._rivals(name for name, chance in known.items() if chance > LEAST)
+        scores = [self.at_full[leader]] if own is None else [own.forecast.quantile(level) for level in LEVELS]
+        weights = [1.0] if own is None else WEIGHTS
+        none = sum(weight * none_better(rivals, score) for weight, score in zip(weights, scores, strict=True))
+        return min(max(1 - none, *known.values(), 0.0), 1.0)
 
     def none_better(self, leader: str, others: Iterable[str], lead: float = 0.0) -> float:
         """Return the chance that none of these learners is better on all rows than the leader, which had them."""

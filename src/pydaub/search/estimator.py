@@ -42,7 +42,7 @@ from pydaub.errors import FitFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
 from pydaub.events import Evaluated, Event
 from pydaub.exports.grid import cv_results, parameters
-from pydaub.exports.leaderboard import BASELINES, leaderboard
+from pydaub.exports.leaderboard import leaderboard
 from pydaub.exports.mlflow import autologged, autologs, without_autologging
 from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
@@ -53,9 +53,11 @@ from pydaub.runs.interrupting import INTERRUPTED, Interrupt
 from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.search.delegating import missing, offered
+from pydaub.search.evaluating import with_test
 from pydaub.search.roles import Roles
 from pydaub.views.callbacks import Callbacks
 from pydaub.views.glance import Claims
+from pydaub.views.lines import BASELINES
 from pydaub.views.notebook import Card, in_notebook, verdict_line
 from pydaub.views.summary import event_line
 
@@ -233,8 +235,9 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     failures_
         The learners that failed, and why.
     leaderboard_
-        A data frame with a row for each learner, the best first and baselines last: the score with most rows, how many
-        these were, the seconds of training, and in a few words how it stands, or why it failed.
+        A data frame with a row for each learner, the best first and baselines last: the expected score with all rows,
+        its 90 % interval, the score with most rows, how many these were, the seconds of training, the milliseconds that
+        1,000 rows take to predict, memory, and in a few words how it stands, or why it failed.
     result_
         The result of the run.
     certificate_
@@ -708,6 +711,14 @@ class DaubSearch(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows = self._new(X)
         with config_context(**self._config):
             return float(self.scorer_(self.best_estimator_, rows, plain_column(y, "y"), **params))
+
+    def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
+        """Return the leaderboard with the selected learner's score on the given rows, and its 90 % interval.
+
+        Its columns `test`, `test_low` and `test_high` are NaN for all other learners, because they are not kept.
+        """
+        self._check_fitted()
+        return with_test(self.leaderboard_, str(self.best_learner_), self.score, native(X, "X"), plain_column(y, "y"))
 
     @offered("set_output", _lacking)
     def set_output(self, *, transform: str | None = None) -> DaubSearch:

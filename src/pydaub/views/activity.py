@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.algorithm.seconds import evaluation_ahead
 from pydaub.algorithm.strategies import Steerable
-from pydaub.records import Measurement
-from pydaub.runs.account import GOING_ON, SURE
-from pydaub.views.scales import in_view, limits
+from pydaub.runs.account import SURE
 from pydaub.views.summary import BRIEF, duration
 
 if TYPE_CHECKING:
@@ -16,8 +14,12 @@ if TYPE_CHECKING:
 
     from pydaub.records import Allocation
     from pydaub.runs.account import Account
-    from pydaub.runs.contest import Contest
+    from pydaub.runs.standing import Standing
+    from pydaub.views.lines import Line
 
+ROOM: Final = 0.25  # below the best, as a share of their range
+SCALED: Final = 5  # learners, the first ones, that make the scale of expected scores
+FEWEST: Final = 3  # others that are drawn, the best of those that remain
 RIVALS: Final = 8  # curves that are drawn beside the leader's
 FIRST: Final = "{spent} so far; its first size, so its end is not known"
 IN_TIME: Final = "{spent} so far, probably {left} to go"
@@ -47,16 +49,14 @@ def _lane(account: Account, allocation: Allocation) -> dict[str, Any]:
         "expected": expected,
         "words": FIRST if expected is None else IN_TIME,
         "late": f"{{spent}} so far, longer than {known}expected",
-        "ahead": ""
-        if allocation in account.strategy.outstanding
-        else f"ahead of its turn, {_why_ahead(account, allocation)}",
+        "ahead": "" if allocation in account.strategy.outstanding else _why_ahead(account, allocation),
     }
 
 
 def _why_ahead(account: Account, allocation: Allocation) -> str:
     if account.until is not None and allocation.size == account.full_size:
-        return "so that it has all rows before the time limit"
-    return "because a worker was idle"
+        return "started early, to have all rows before the time limit"
+    return "started early on a free core"
 
 
 def _expected(account: Account, allocation: Allocation) -> float | None:
@@ -97,36 +97,38 @@ def _why(account: Account, following: Allocation) -> str:
     return "its priority is the highest of those that wait"
 
 
-def focus(account: Account, found: Contest | None) -> dict[str, Any]:
+def focus(account: Account, found: Standing, known: Sequence[Line]) -> dict[str, Any]:
     """Return what the chart of all curves shows: the leader, the band of its noise, rivals, and the scores in view.
 
-    Rivals are the learners that cannot be told apart from the leader, and those that could overtake it.
+    Rivals are the learners that cannot be told apart from the leader, and those that could overtake it; where there are
+    few, the next best too.
     """
-    going = account.state in GOING_ON
-    rivals = list(dict.fromkeys((*found.ties, *found.possible)))[:RIVALS] if found else []
+    rivals = list(dict.fromkeys((*found.ties, *found.possible)))[:RIVALS]
+    if found.leader:  # a picture needs more than one curve
+        best = [line.learner for line in known if line.expected is not None and line.learner != found.leader.learner]
+        rivals = list(dict.fromkeys((*rivals, *best[: max(FEWEST - len(rivals), 0)])))
     return {
-        "leader": found and found.leader.learner,
+        "leader": found.leader and found.leader.learner,
         "band": _band(found),
         "band_words": f"the leader's score, give or take {SURE:g} standard errors",
         "rivals": rivals,
-        "words": f"{'can still win' if going else 'could be better with all rows'}, or tied with it",
         "top": account.scores.top,
-        "range": _range(account, [found.leader.learner, *rivals] if found else []),
+        "interval": _interval(known),
     }
 
 
-def _range(account: Account, named: Sequence[str]) -> tuple[float, float] | None:
-    """Return the ends of the axis of scores; None where nothing has been measured."""
-    curves: dict[str, list[tuple[int, float]]] = {}
-    for each, outcome in account.outcomes.items():
-        if isinstance(outcome, Measurement):
-            curves.setdefault(each.learner, []).append((each.size, outcome.valid_score))
-    return limits(in_view(curves, named or list(curves))) if curves else None
-
-
-def _band(found: Contest | None) -> list[float] | None:
-    """Return the scores that the leader's noise does not tell apart from its own; None if the noise is unknown."""
-    if found is None or not found.error:
+def _interval(known: Sequence[Line]) -> tuple[float, float] | None:
+    """Return the ends of the scale on which expected scores are drawn: those of the best, with some room."""
+    best = [line for line in known if line.expected is not None][:SCALED]
+    if not best:
         return None
-    score = found.measured.valid_score
-    return [score - SURE * found.error, score + SURE * found.error]
+    middles = [line.expected for line in best if line.expected is not None]
+    low, high = min(middles), max([*middles, *(line.high for line in best if line.high is not None)])
+    return low - (ROOM * (high - low) or abs(high) * 0.01 or 0.01), high
+
+
+def _band(found: Standing) -> list[float] | None:
+    """Return the scores that the leader's noise does not tell apart from its own; None if the noise is unknown."""
+    if found.score is None or not found.error:
+        return None
+    return [found.score - SURE * found.error, found.score + SURE * found.error]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import score_text
 from pydaub.runs.account import GOING_ON
-from pydaub.runs.contest import contest
+from pydaub.runs.standing import standing
+from pydaub.views.lines import lines
 from pydaub.views.scales import in_view, limits, tick_labels, ticks
-from pydaub.views.standings import lines
 from pydaub.views.summary import duration, plain, shortened
 from pydaub.views.verdict import verdict_on
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pydaub.events import Event
     from pydaub.runs.account import Account
-    from pydaub.runs.contest import Contest
+    from pydaub.runs.standing import Standing
     from pydaub.views.scales import Points
     from pydaub.views.verdict import Verdict
 
@@ -79,7 +79,7 @@ class Card:
 
 def card(account: Account) -> str:
     """Return a run as a small piece of HTML without scripts: the verdict, all curves, and the first learners."""
-    found = contest(account)
+    found = standing(account)
     return (
         '<div style="max-width: 56em; font-size: 13px; line-height: 1.4">'
         f"{_paragraph(verdict_on(account, found))}{_training(account)}{_chart(account, found)}{_table(account)}</div>"
@@ -88,7 +88,7 @@ def card(account: Account) -> str:
 
 def verdict_line(account: Account) -> str:
     """Return the verdict as a paragraph."""
-    return _paragraph(verdict_on(account, contest(account)))
+    return _paragraph(verdict_on(account, standing(account)))
 
 
 def _paragraph(verdict: Verdict) -> str:
@@ -101,17 +101,17 @@ def _training(account: Account) -> str:
 
 
 def _table(account: Account) -> str:
-    leader = account.leader.learner if account.leader else None
-    found = sorted(lines(account), key=lambda line: line.learner != leader)
-    titles = ("learner", account.scores.name, "rows", "time", "status")
-    sides = ("left", "right", "right", "right", "left")
+    found = lines(account)
+    titles = ("learner", "with all rows", account.scores.name, "rows", "time", "status")
+    sides = ("left", "right", "right", "right", "right", "left")
     rows = [
         (
             f'<bdi title="{escape(plain(line.learner))}">{escape(_short(line.learner))}</bdi>',
+            line.interval,
             "" if line.valid is None else score_text(line.valid),
             f"{line.size:,}" if line.size else "",
             duration(line.seconds),
-            escape(line.standing),
+            escape(line.status),
         )
         for line in found[:LISTED]
     ]
@@ -130,14 +130,14 @@ def _cell(tag: str, text: str, side: str) -> str:
     return f'<{tag} style="{CELL.format(side)}">{text}</{tag}>'
 
 
-def _chart(account: Account, found: Contest | None) -> str:
+def _chart(account: Account, found: Standing) -> str:
     """Return all curves as SVG: thin, with the leader and those that could overtake it highlighted."""
     curves = {
         name: [(size, point.valid_score) for size, point in zip(curve.sizes, curve.measurements, strict=True)]
         for name in account.learners
         if (curve := account.curve(name)).sizes
     }
-    if found is None or found.leader.learner not in curves:
+    if found.leader is None or found.leader.learner not in curves:
         return ""
     rivals = [name for name in (*found.ties, *found.possible) if name in curves]
     named = [found.leader.learner, *dict.fromkeys(rivals)][:NAMED]

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import Measurement, score_text
 from pydaub.runs import JOURNAL
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.folder import RESULT
-from pydaub.views.summary import duration
+from pydaub.views.summary import duration, raised
 from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pydaub.records import Failure
     from pydaub.runs.account import Account
 
 MOST_COMPARED: Final = 200  # learners
+NONE: Final[Mapping[str, Failure]] = MappingProxyType({})
 
 
 def line(account: Account) -> dict[str, Any]:
@@ -84,14 +87,19 @@ def _line(  # noqa: PLR0913, PLR0917  # the columns
     }
 
 
-def commands(folder: Path, state: str, model: str | None) -> list[list[str]]:
+def commands(folder: Path, state: str, model: str | None, failures: Mapping[str, Failure] = NONE) -> list[list[str]]:
     """Return what can be done with a run on the command line: a title and the command. `model` is the saved file."""
     run = shlex.quote(str(folder.resolve()))
     found = [["Predict new rows", f"pydaub predict {run} NEW.csv"]] if model else []
-    if model and model.endswith(".pkl"):
+    trust = ", trust=True" if model and model.endswith(".pkl") else ""
+    if trust:
         found[0][1] += " --trust"
+    if model:
+        found.append(["Load it in Python", f"import pydaub; run = pydaub.load({str(folder.resolve())!r}{trust})"])
     if state not in (*GOING_ON, "finished", "damaged"):
         found.append(["Continue the run", f"pydaub resume {run}"])
+    if failures and state not in (*GOING_ON, "damaged"):
+        found.append(["Retry what failed", " ".join([f"pydaub resume {run} --retry", *raised(failures)])])
     return [*found, ["Write a report", f"pydaub report {run}"], ["Show it on the terminal", f"pydaub show {run}"]]
 
 

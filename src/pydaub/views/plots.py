@@ -195,7 +195,7 @@ def contents(account: Account, told: Mapping[str, Mapping[str, Any]]) -> Content
         curves,
         {name: one["rows"] for name, one in told.items()},
         {name: _note(one) for name, one in told.items()},
-        {name for name, one in told.items() if one["standing"] == "failed"},
+        {name for name, one in told.items() if one["status"] == "failed"},
     )
 
 
@@ -214,9 +214,9 @@ def figures(account: Account) -> dict[str, Figure]:
 def _note(one: Mapping[str, Any]) -> str:
     """Return how a learner stands, with its last score."""
     if not one["points"]:
-        return str(one["standing"])
+        return str(one["status"])
     size, _, valid, _ = one["points"][-1]
-    return f"{score_text(valid)} with {size:,} rows, {one['standing']}"
+    return f"{score_text(valid)} with {size:,} rows, {one['status']}"
 
 
 def _all_curves(account: Account, ranked: Sequence[Mapping[str, Any]]) -> Figure:
@@ -279,7 +279,7 @@ def _curve(axes: Axes, one: Mapping[str, Any], account: Account) -> None:
 
 def _bound(one: Mapping[str, Any], account: Account) -> float | None:
     """Return the score at best with all rows, as far as it is a possible one; None where the learner has all rows."""
-    bound, top = one["at_best"], account.scores.top
+    bound, top = one["high"] if one["points"][-1][0] < account.full_size else None, account.scores.top
     return None if bound is None else float(bound if top is None else min(bound, top))
 
 

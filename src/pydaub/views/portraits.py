@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.records import Measurement
-from pydaub.views.standings import finite
+from pydaub.views.lines import finite
 from pydaub.views.summary import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydaub.algorithm.curve import Curve
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
-    from pydaub.views.standings import Line
+    from pydaub.views.lines import Line
 
 DROP_QUESTION: Final = "It gets no more rows and will not be selected. You can restore it later."
 DROP_TRAINING: Final = (
     "It is being trained now. Its process is stopped, and the work on this size is lost. You can restore it later."
 )
-# Commands that a run accepts for a learner, by its standing; for all others, boost and drop.
+# Commands that a run accepts for a learner, by its status; for all others, boost and drop.
 ACTIONS: Final = {"failed": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
 DIGITS: Final = 6  # of forecasts and priorities, which change a little with every outcome
 # Titles of recorded figures, what they mean, and whether lower is better; others go by their own names.
@@ -51,7 +52,7 @@ def portraits(
     for line in found:
         one = _learner(account, line, remarks.get(line.learner, ""))
         one["ahead"] = sorted(ahead.get(line.learner, []))
-        one["actions"] = ACTIONS.get(line.standing, ["boost", "drop"]) if steerable else []
+        one["actions"] = ACTIONS.get(line.status, ["boost", "drop"]) if steerable else []
         shown.append(one)
     return shown
 
@@ -64,19 +65,25 @@ def _learner(account: Account, line: Line, remark: str) -> dict[str, Any]:
     weights = account.combined.weights if account.combined and account.combined.used else {}
     return {
         **{name: getattr(line, name) for name in line.__slots__},  # `asdict` copies deeply, and is slow
-        **{name: _rounded(getattr(line, name)) for name in ("likely", "at_best", "priority")},
+        **{name: _rounded(getattr(line, name)) for name in ("expected", "low", "high", "predict", "priority")},
         "seconds": round(line.seconds, 3),
         "time": duration(line.seconds),
         "points": [[size, point.train_score, point.valid_score, point.seconds] for size, point in points],
         "peaks": [point.metrics.get(MEMORY) for _, point in points],
         "figures": figures,
-        "memory": max((point.metrics[MEMORY] for _, point in points if MEMORY in point.metrics), default=None),
+        "memory": peak(curve),
+        "interval": line.interval,
         "weight": weights.get(line.learner),
         "about": _about(account, line.learner),
         "corrected": [finite(score) for score in curve.valid],
-        "remark": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
-        "confirm": {"drop": DROP_TRAINING if line.standing == "training" else DROP_QUESTION},
+        "note": "; ".join(part for part in (line.why, f"its curve {remark}" if remark else "") if part),
+        "confirm": {"drop": DROP_TRAINING if line.status == "training" else DROP_QUESTION},
     }
+
+
+def peak(curve: Curve) -> float | None:
+    """Return the most memory that a training of a learner took, in megabytes; None where that is not known."""
+    return max((point.metrics[MEMORY] for point in curve.measurements if MEMORY in point.metrics), default=None)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -12,21 +12,24 @@ from pydaub.algorithm.strategies import Steerable
 from pydaub.records import Measurement, score_text
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import LONG_ENOUGH, certificate_of
-from pydaub.runs.contest import contest
+from pydaub.runs.standing import Standing, standing
 from pydaub.views.activity import activity, focus
+from pydaub.views.lines import lines
 from pydaub.views.portraits import figures, portraits
-from pydaub.views.standings import lines
 from pydaub.views.summary import against, against_training, duration, summary
-from pydaub.views.verdict import WAITING, verdict_on
+from pydaub.views.tiles import steps, tiles
+from pydaub.views.verdict import WAITING, Verdict, verdict_on
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydaub.runs.account import Account
     from pydaub.runs.certificate import Certificate
-    from pydaub.runs.contest import Contest
+    from pydaub.views.lines import Line
 
 STATES: Final = {  # in words, where one does not say enough
     "failed": "every learner failed",
-    "killed": "not running: it was killed or interrupted; pydaub resume continues it",
+    "killed": "killed or interrupted",
 }
 DAMAGED: Final = "damaged: the rest of its journal cannot be read"
 AFTERWARDS: Final = "finished; the learner is being prepared and saved"  # combined and fitted once more, if wanted
@@ -39,14 +42,17 @@ NOT_STEERABLE: Final = "With the strategy {strategy}, learners cannot be added, 
 NO_AUDIT: Final = f"No curve has {LONG_ENOUGH} sizes yet, so there is nothing to check."
 
 
-def header(account: Account, found: Contest | None, elapsed: float) -> dict[str, Any]:
+def header(account: Account, found: Standing, known: Sequence[Line], elapsed: float) -> dict[str, Any]:
     """Return what stands above everything: state, progress, costs, and the leader."""
     state, going = account.state, account.state in GOING_ON
     sizes = [each.size for each, outcome in account.outcomes.items() if isinstance(outcome, Measurement)]
     return {
         "state": state,
         "words": _state_words(account),
-        "verdict": asdict(verdict_on(account, found, elapsed)),
+        "verdict": verdict_as_json(verdict_on(account, found)),
+        "standing": found.to_json(),
+        "tiles": tiles(account, found),
+        "steps": steps(account, found),
         "going": going,
         "over": state in ("finished", "stopped", "failed"),
         "elapsed": round(elapsed, 1),
@@ -63,8 +69,13 @@ def header(account: Account, found: Contest | None, elapsed: float) -> dict[str,
         "immovable": _immovable(account),
         "confirm": {"stop": STOP_QUESTION},
         "now": activity(account),
-        "focus": focus(account, found),
+        "focus": focus(account, found, known),
     }
+
+
+def verdict_as_json(said: Verdict) -> dict[str, Any]:
+    """Return a verdict as plain JSON values, with all of it on one line too."""
+    return {"line": said.line, **asdict(said)}
 
 
 def _immovable(account: Account) -> str:
@@ -79,8 +90,7 @@ def _state_words(account: Account) -> str:
     state = account.state
     if state != "stopped":
         return AFTERWARDS if state == "finished" and account.held else STATES.get(state, state)
-    how = BY_HAND if account.stopped == BY_HAND else f"stopped: {account.stopped}"
-    return f"{how}; pydaub resume continues it"
+    return BY_HAND if account.stopped == BY_HAND else f"stopped: {account.stopped}"
 
 
 def _facts(account: Account, largest: int) -> list[list[str]]:
@@ -105,19 +115,22 @@ def _facts(account: Account, largest: int) -> list[list[str]]:
     return [fact for fact in facts if fact[1] or fact[0] == "Elapsed"]
 
 
-def learners(account: Account, claim: Certificate | None = None) -> dict[str, dict[str, Any]]:
+def learners(
+    account: Account, claim: Certificate | None = None, known: Sequence[Line] | None = None
+) -> dict[str, dict[str, Any]]:
     """Return what is known of every learner, by name."""
-    shown = portraits(account, lines(account), claim, steerable=not _immovable(account))
+    shown = portraits(account, lines(account) if known is None else known, claim, steerable=not _immovable(account))
     return {one["learner"]: one for one in shown}
 
 
 def story(account: Account, *, elapsed: float | None = None, seen: int = 0) -> dict[str, Any]:
     """Return everything; of the log, what follows the lines that the page has `seen`."""
-    claim = certificate_of(account)
-    shown = [*learners(account, claim).values()]
+    claim, elapsed = certificate_of(account), account.clock if elapsed is None else elapsed
+    known = lines(account)
+    shown = [*learners(account, claim, known).values()]
     return {
         "header": {
-            **header(account, contest(account), account.clock if elapsed is None else elapsed),
+            **header(account, standing(account, elapsed), known, elapsed),
             "figures": figures(shown),
         },
         "learners": shown,
@@ -133,7 +146,10 @@ def waiting(trouble: str) -> dict[str, Any]:
     header = {
         "state": "waiting",
         "words": "waiting for the run to begin",
-        "verdict": asdict(WAITING),
+        "verdict": verdict_as_json(WAITING),
+        "standing": Standing("waiting").to_json(),
+        "tiles": [],
+        "steps": [],
         "going": False,
         "over": False,
         "facts": [],
@@ -141,7 +157,15 @@ def waiting(trouble: str) -> dict[str, Any]:
         "immovable": ENDED,
         "confirm": {},
         "now": {"lanes": [], "words": "", "next": "", "best": []},
-        "focus": {"leader": None, "band": None, "rivals": [], "words": "", "top": None, "range": None},
+        "focus": {
+            "leader": None,
+            "band": None,
+            "rivals": [],
+            "words": "",
+            "top": None,
+            "range": None,
+            "interval": None,
+        },
         "figures": [],
         "trouble": trouble,
     }

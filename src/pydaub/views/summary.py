@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,8 +12,11 @@ from pydaub.records import Failure, Measurement, Postponed, score_text
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.advice import advise
 from pydaub.runs.regret import DELTA, regret
+from pydaub.runs.standing import LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydaub.engines import Table
     from pydaub.events import Evaluated
     from pydaub.runs.account import Account
@@ -25,10 +29,8 @@ NAMED = 5  # evaluations, in a sentence
 CLASS_MEANS = ("precision", "recall", "f1")
 MANY = 2  # times the validation rows that are needed: the summary says so
 BRIEF = 0.05  # seconds: below, a time would read 0.0 s
-FOR_MEMORY = (
-    "Most learners hold their whole sample in memory, several times over. Give them more (--learner-memory), or add"
-    " learners that read the sample in blocks: --learners sklearn,streaming."
-)
+MORE_TIME = 4  # times the limit that was too low
+SMALL = 600  # seconds: data on which training everything takes less is small
 
 
 def counted(count: int, what: str) -> str:
@@ -99,16 +101,17 @@ def summary(
     the `table` has the outcomes of that, and the regret at `regret_delta` is known.
     """
     result = account.result
-    spent = f"{counted(len(result.steps), 'allocation')}, {result.rows:,} rows, {result.seconds:,.1f} s of training"
-    earlier = f"; {counted(result.resumed, 'outcome')} came from the journal" if result.resumed else ""
-    took = f"{result.wall_seconds:,.1f} s{f' on {place}' if place else ''}"
+    trainings = f"{counted(len(result.steps), 'training')} of {result.rows:,} rows in all"
+    took = f"{duration(result.wall_seconds)}{f' on {place}' if place else ''}"
+    earlier = [f"{counted(result.resumed, 'outcome')} came from the journal."] if result.resumed else []
     everything = _projected(account, result) if table is None else _recorded(result, table, regret_delta)
     return [
         _selected(account, result),
         *ensemble(account),
         *adjustment(account),
         *_metrics(account, result),
-        f"{spent}; {took}{earlier}.",
+        f"{trainings}: {took}, {duration(result.seconds)} of training.",
+        *earlier,
         *everything,
         *_division(account, result),
     ]
@@ -174,13 +177,18 @@ def _metrics(account: Account, result: Result) -> list[str]:
 
 
 def _projected(account: Account, result: Result) -> list[str]:
-    learners, everything = len(account.tried), account.full_seconds()
-    if everything is None or learners == 1 or len(result.steps) == learners or not result.seconds:
+    learners, everything = len(account.tried) - len(result.failures), account.full_seconds()
+    if not everything or learners <= 1 or len(result.steps) == learners or not result.seconds:
         return []
-    line = _everything(learners, result, f"about {everything:,.1f}", everything)
-    left = len(account.learners) - learners
-    untried = f" Not started, because others of their kind promise too little: {left}." if left else ""
-    return [f"{line} (projected from the times measured).{untried}"]
+    line = _everything(learners, result, f"about {duration(everything)}", everything)
+    left = len(account.learners) - len(account.tried)
+    untried = [f"Not started, because others of their kind promise too little: {left}."] if left else []
+    small = everything < result.seconds and everything < SMALL
+    return [
+        f"{line} (estimate).",
+        *(["On data as small as this, `--strategy full` is faster."] if small else []),
+        *untried,
+    ]
 
 
 def _division(account: Account, result: Result) -> list[str]:
@@ -210,15 +218,15 @@ def _recorded(result: Result, table: Table, regret_delta: float) -> list[str]:
     verdict = f"The best on all rows is {best} with {score_text(scores[best])}: a loss of {score_text(loss)}."
     wasted = regret(result, everything, regret_delta)
     return [
-        f"{_everything(len(known), result, f'{seconds:,.1f}', seconds)}.",
+        f"{_everything(len(known), result, duration(seconds), seconds)}.",
         verdict if loss > 0 else "No learner scores higher on all rows: no loss.",
         *([wasted.sentence] if wasted else []),
     ]
 
 
 def _everything(learners: int, result: Result, words: str, seconds: float) -> str:
-    """Compare with training all learners on all rows, which takes so many seconds."""
-    line = f"Training all {counted(learners, 'learner')} on all rows: {result.full_size * learners:,} rows, {words} s"
+    """Compare with training so many learners on all rows, which takes so many seconds."""
+    line = f"Training {counted(learners, 'learner')} on all rows would take {words}"
     spent = result.seconds
     if not seconds or not spent:
         return line
@@ -226,7 +234,7 @@ def _everything(learners: int, result: Result, words: str, seconds: float) -> st
         return f"{line}, as long as this run"
     if seconds > spent:
         return f"{line}, {seconds / spent:.1f} times as long"
-    return f"{line}; this run took longer, {spent / seconds:.1f} times that"
+    return f"{line}; this run took {spent / seconds:.1f} times that"
 
 
 def against(account: Account, spent: float, full: float | None, words: str | None) -> str:
@@ -249,12 +257,16 @@ def against_training(account: Account, seconds: float) -> str:
 
 
 def guessed(result: Result) -> list[str]:
-    """Return what was evaluated ahead in vain."""
-    if not result.speculated and not result.abandoned:
-        return []
-    seconds = sum(outcome.seconds for outcome in result.speculated.values())
-    count = counted(len(result.speculated), "outcome")
-    return [f"Evaluated ahead and never needed: {count} ({seconds:,.1f} s), and {result.abandoned:,} unfinished."]
+    """Return what was started early in vain."""
+    said = []
+    if result.speculated:
+        seconds = duration(sum(outcome.seconds for outcome in result.speculated.values()))
+        were = "early starts were" if len(result.speculated) > 1 else "early start was"
+        said.append(f"{len(result.speculated):,} {were} not needed ({seconds} on otherwise idle cores).")
+    if result.abandoned:
+        were = "trainings were" if result.abandoned > 1 else "training was"
+        said.append(f"{result.abandoned:,} {were} still going on at the end.")
+    return said
 
 
 def failures(result: Result) -> list[str]:
@@ -265,9 +277,26 @@ def failures(result: Result) -> list[str]:
     if killed:
         more = f" and {len(killed) - NAMED:,} more" if len(killed) > NAMED else ""
         lines.append(f"Killed, but not by pydaub, and begun again: {', '.join(killed[:NAMED])}{more}.")
+    return [*lines, *remedies(result)]
+
+
+def remedies(result: Result) -> list[str]:
+    """Return what gives learners that exceeded a limit another chance."""
+    failed = [name for name, failure in result.failures.items() if failure.kind in LIMITS]
+    if not failed:
+        return []
+    names, more = ", ".join(failed[:NAMED]), f" and {len(failed) - NAMED:,} more" if len(failed) > NAMED else ""
+    said = [f"To give {names}{more} another chance: `pydaub resume RUN --retry {' '.join(raised(result.failures))}`."]
     if any(failure.kind == "memory" for failure in result.failures.values()):
-        lines.append(FOR_MEMORY)
-    return lines
+        said.append("Learners that read the sample in blocks need less: --learners sklearn,streaming.")
+    return said
+
+
+def raised(failures: Mapping[str, Failure]) -> list[str]:
+    """Return the options that raise the limits that were exceeded; a person must choose the amount of memory."""
+    exceeded = {kind: [each.seconds for each in failures.values() if each.kind == kind] for kind in LIMITS}
+    values = {"timeout": f"{math.ceil(MORE_TIME * max(exceeded['timeout'], default=0.0))}s", "memory": "AMOUNT"}
+    return [f"--{option.replace('_', '-')} {values[kind]}" for kind, option in LIMITS.items() if exceeded[kind]]
 
 
 def event_line(event: Evaluated | Steered) -> str:

@@ -16,7 +16,7 @@ from pydaub.events import Evaluated, Steered
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.regret import DELTA, meaning, regrets
 from pydaub.views.activity import activity
-from pydaub.views.standings import lines
+from pydaub.views.lines import lines
 from pydaub.views.summary import duration, event_line, failures, guessed, plain, shortened, shown, summary
 from pydaub.views.verdict import verdict
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pydaub.events import Event
     from pydaub.runs.account import Account
     from pydaub.runs.result import Result
-    from pydaub.views.standings import Line
+    from pydaub.views.lines import Line
     from pydaub.views.summary import Cell
     from pydaub.views.verdict import Verdict
 
 # Columns of text, of runs and of `pydaub doctor` and `clean`.
 TEXT: Final = {
-    *("column", "kind", "learner", "description", "standing", "strategy", "selected", "curves"),
+    *("column", "kind", "learner", "description", "status", "remark", "strategy", "selected", "curves"),
     *("package", "version", "problem", "extra", "for", "installed", "isolation", "trial", "found"),
     *("run", "state", "what"),
 }
@@ -42,13 +42,13 @@ WIDE: Final = 160  # columns where there is no terminal
 PER_SECOND: Final = 4  # frames
 CHEAP: Final = 0.05  # seconds; a table of thousands of learners takes longer and is drawn less often
 LEADERS: Final = 10  # learners in the live display
-FORECASTS: Final = ("likely", "at best")  # 50 % and 95 % quantiles of the score with all rows
+EXPECTED: Final = "expected"  # score with all rows, and its 90 % interval
 MARK: Final = "▶"  # the leader in the live display
 BAR: Final = 30  # characters
 NARROW: Final = 72  # columns; below that nothing is shortened
 SHORTEST_NAME: Final = 12
 GAP: Final = 2  # characters between columns
-LONGEST_STANDING: Final = 19  # characters that it gets before names are shortened: "leads, has all rows"
+LONGEST_STATUS: Final = 19  # characters that it gets before names are shortened: "leads, has all rows"
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -76,7 +76,7 @@ def print_run(
     """
     if table is None:
         print_sentences(out, [verdict(account).line, ""])
-    print_standings(out, account)
+    print_learners(out, account)
     result, claim = account.result, None if table else certificate_of(account)
     said = [*summary(account, place, table, regret_delta), *guessed(result)]
     print_sentences(out, [*said, *(["", " ".join(claim.sentences)] if claim else []), *failures(result)])
@@ -99,56 +99,74 @@ def print_table(out: Console, columns: Sequence[str], rows: Iterable[Iterable[Ce
     out.print(_grid(columns, rows))
 
 
-def print_standings(out: Console, account: Account) -> None:
+def print_learners(out: Console, account: Account) -> None:
     """Print where each learner stands, the leader first."""
     ranked = lines(account)
     rows = []
     for line in ranked[:MOST_SHOWN]:
-        why = f": {line.why}" if line.standing == "failed" else ""
-        scores = (line.train, line.valid, line.likely, line.at_best, line.bound)
-        rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{_standing(account, line)}{why}"))
-    columns = ("learner", "rows", "train", "valid", *FORECASTS, "bound", "total s", "standing")
+        scores = (line.interval or None, line.valid, line.size, line.train, line.bound)
+        rows.append((line.learner, *scores, f"{line.seconds:,.2f}", _status(account, line), line.remark))
+    columns = ("learner", EXPECTED, "valid", "rows", "train", "bound", "total s", "status", "remark")
     print_table(out, *_fitting(*_with_scores(columns, rows), out.width))
     if len(ranked) > MOST_SHOWN:
         out.print(f"... and {len(ranked) - MOST_SHOWN:,} more; --json has them all.")
     out.print()
 
 
-def _standing(account: Account, line: Line) -> str:
-    """Return what a learner is doing; of the leader, also that it leads, where its standing does not say so."""
+def _status(account: Account, line: Line) -> str:
+    """Return what a learner is doing; of the leader, also that it leads, where its status does not say so."""
     leader = account.leader
-    if leader is None or line.learner != leader.learner or line.standing in ("selected", "best so far"):
-        return line.standing
-    return f"leads, {line.standing}"
+    if leader is None or line.learner != leader.learner or line.status in ("selected", "best so far"):
+        return line.status
+    return f"leads, {line.status}"
 
 
 def _fitting(
     columns: Sequence[str], rows: Sequence[tuple[Cell, ...]], width: int
 ) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
-    """Shorten names and standings so that each learner takes one line; on a narrow terminal they are folded instead."""
+    """Shorten names and statuses so that each learner takes one line; on a narrow terminal they are folded instead.
+
+    Remarks are shortened first, and left out where there is little room.
+    """
+    columns, rows = _with_room_for_remarks(columns, rows, width)
     if width < NARROW:
         return columns, list(rows)
     cells = [[plain(shown(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    name, standing = columns.index("learner"), columns.index("standing")
-    left = width - GAP * (len(columns) - 1) - sum(widths) + widths[name] + widths[standing]
-    most = max(left - min(widths[standing], LONGEST_STANDING), SHORTEST_NAME)
+    name, status = columns.index("learner"), columns.index("status")
+    left = width - GAP * (len(columns) - 1) - sum(widths) + widths[name] + widths[status]
+    most = max(left - min(widths[status], LONGEST_STATUS), SHORTEST_NAME)
     least = max(left - min(widths[name], most), SHORTEST_NAME)
     for row in cells:
         row[name] = shortened(row[name], most)
-        row[standing] = row[standing] if len(row[standing]) <= least else f"{row[standing][: least - 1]}…"
+        row[status] = row[status] if len(row[status]) <= least else f"{row[status][: least - 1]}…"
     return columns, [tuple(row) for row in cells]
+
+
+def _with_room_for_remarks(
+    columns: Sequence[str], rows: Sequence[tuple[Cell, ...]], width: int
+) -> tuple[Sequence[str], Sequence[tuple[Cell, ...]]]:
+    if "remark" not in columns:
+        return columns, rows
+    others = [[len(plain(shown(cell))) for cell in row[:-1]] for row in rows]
+    widths = [max(each) for each in zip(map(len, columns), *others, strict=False)]
+    room = width - sum(widths) - GAP * len(widths)
+    if room < SHORTEST_NAME:
+        return columns[:-1], [row[:-1] for row in rows]
+    remarks = [str(row[-1] or "") for row in rows]
+    short = [words if len(words) <= room else f"{words[: room - 1]}…" for words in remarks]
+    return columns, [(*row[:-1], words) for row, words in zip(rows, short, strict=True)]
 
 
 def _with_scores(
     columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]
 ) -> tuple[Sequence[str], list[tuple[Cell, ...]]]:
     """Leave out the columns of scores, forecasts and bounds where nobody has one."""
-    spare = {"train", *FORECASTS, "bound"}
+    spare = {"train", EXPECTED, "bound", "remark"}
     kept = [
         place
         for place, title in enumerate(columns)
-        if title not in spare or any(row[place] is not None for row in rows)
+        if title not in spare or any(row[place] not in (None, "") for row in rows)
     ]
     return [columns[place] for place in kept], [tuple(row[place] for place in kept) for row in rows]
 
@@ -268,17 +286,15 @@ def live_table(account: Account, width: int) -> Group:
         (
             MARK if leader and line.learner == leader.learner else "",
             line.learner,
-            line.size,
-            line.train,
+            line.interval or None,
             line.valid,
-            line.likely,
-            line.at_best,
-            _standing(account, line),
+            line.size,
+            _status(account, line),
         )
         for line in lines(account)[:LEADERS]
     ]
     score = account.scores.name if len(account.scores.name) <= SHORTEST_NAME else "score"
-    columns = ("", "learner", "rows", "train", score, *FORECASTS, "standing")
+    columns = ("", "learner", EXPECTED, score, "rows", "status")
     grid = _grid(*_fitting(*_with_scores(columns, rows), width))
     more = len(account.learners) - len(rows)
     return Group(Text(said.line), Text(_bar(said)), grid, *([Text(f"... and {more:,} more")] if more else []))

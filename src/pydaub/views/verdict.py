@@ -1,4 +1,4 @@
-"""The verdict on a run in one line: who leads and how surely, what it cost, what is left. The same in every view."""
+"""The verdict on a run in short sentences: who leads, how surely, what it cost, what is left; for every view."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pydaub.records import as_precise, score_text
+from pydaub.records import as_precise, score_text, with_noise
 from pydaub.runs.account import BY_HAND, GOING_ON
 from pydaub.runs.certificate import percent
-from pydaub.runs.contest import POSSIBLE, contest
-from pydaub.runs.remaining import fraction as passed
-from pydaub.runs.remaining import remaining
+from pydaub.runs.standing import POSSIBLE, standing
 from pydaub.views.summary import against_training, counted, duration, plain, shortened, spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pydaub.records import Allocation
     from pydaub.runs.account import Account
-    from pydaub.runs.contest import Contest
     from pydaub.runs.remaining import Remaining
+    from pydaub.runs.standing import Missed, Standing
 
 LONGEST: Final = 48  # characters of a name in the line
 LONGEST_IN_TITLE: Final = 24
@@ -28,7 +27,7 @@ NAMED: Final = 2  # tied learners
 UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
 MANY: Final = 10  # from here on without decimals
 VAGUE: Final = 15  # an interval whose ends differ by more than this factor says little
-EARLY: Final = "too early to say how much is left"
+EARLY: Final = "Too early to say how much is left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class Verdict:
 
     Parameters
     ----------
-    line
-        All of it on one line.
+    sentences
+        All of it, each sentence short.
     title
         State, progress and leader, for the tab of a browser.
     fraction
@@ -49,32 +48,37 @@ class Verdict:
         The same as an interval of seconds; None if unknown.
     """
 
-    line: str
+    sentences: tuple[str, ...]
     title: str
     fraction: float | None = None
     left: str = ""
     seconds: tuple[float, float] | None = None
 
+    @property
+    def line(self) -> str:
+        """All of it on one line."""
+        return " ".join(self.sentences)
+
 
 KILLED: Final = "Killed or interrupted: "
-WAITING: Final = Verdict("The run has not begun.", "waiting")
+WAITING: Final = Verdict(("The run has not begun.",), "waiting")
 
 
 def verdict(account: Account, elapsed: float | None = None) -> Verdict:
     """Return the verdict on a run as it stands, after so many seconds; without them, at its last event."""
-    return verdict_on(account, contest(account), elapsed)
+    return verdict_on(account, standing(account, elapsed))
 
 
-def verdict_on(account: Account, found: Contest | None, elapsed: float | None = None) -> Verdict:
-    """Return the same, where the contest is known already."""
-    state, expected = account.state, remaining(account, elapsed)
-    fraction, left = passed(account, expected, elapsed), "" if expected is None else _left(expected)
-    led = [_unled(account)] if found is None else _led(account, found)
-    line = _state(account) + "; ".join(part for part in (*led, _cost(account), left) if part)
-    percentage = "" if fraction is None or state == "finished" else f" {math.floor(100 * fraction)} %"
-    leader = "" if found is None else f" · {_short(found.leader.learner, LONGEST_IN_TITLE)}"
-    seconds = None if expected is None else (round(expected.low, 1), round(expected.high, 1))
-    return Verdict(plain(f"{line}."), plain(f"{state}{percentage}{leader}"), fraction, left, seconds)
+def verdict_on(account: Account, found: Standing) -> Verdict:
+    """Return the verdict on a run that stands like this."""
+    left = "" if found.left is None else time_left(found.left)
+    led = [_unled(account, found)] if found.leader is None else _led(account, found, found.leader)
+    said = [*led, *_failures(found), _cost(account, found), left]
+    sentences = tuple(plain(f"{part}.") for part in said if part)
+    percentage = "" if found.fraction is None or found.state == "finished" else f" {math.floor(100 * found.fraction)} %"
+    leader = "" if found.leader is None else f" · {_short(found.leader.learner, LONGEST_IN_TITLE)}"
+    seconds = None if found.left is None else (round(found.left.low, 1), round(found.left.high, 1))
+    return Verdict(sentences, plain(f"{found.state}{percentage}{leader}"), found.fraction, left, seconds)
 
 
 def _state(account: Account) -> str:
@@ -84,79 +88,100 @@ def _state(account: Account) -> str:
     return {"paused": "Paused: ", "killed": KILLED}.get(account.state, "")
 
 
-def _unled(account: Account) -> str:
-    strategy, count = account.strategy, len(account.learners)
-    failed = len(strategy.failures)
+def _unled(account: Account, found: Standing) -> str:
     if account.state != "failed":
         training = f", {len(account.training)} in training" if account.training else ""
         nothing = "nothing" if _state(account) else "Nothing"
-        return f"{nothing} has been measured yet ({counted(count, 'learner')}{training})"
-    dropped = len([name for name in strategy.dropped if name not in strategy.failures])
+        return f"{_state(account)}{nothing} has been measured yet ({counted(found.learners, 'learner')}{training})"
+    dropped = len([name for name in account.strategy.dropped if name not in account.strategy.failures])
+    failed = len(account.strategy.failures)
     return f"No learner is left: {failed} failed{f' and {dropped} were dropped' if dropped else ''}"
 
 
-def _led(account: Account, found: Contest) -> list[str]:
+def _led(account: Account, found: Standing, leader: Allocation) -> list[str]:
     """Return who leads and how surely."""
-    state, size, full = account.state, found.leader.size, account.full_size
-    does = {"finished": "is selected", "stopped": "was the best", "killed": "was the best"}.get(state, "leads")
+    size, full = leader.size, account.full_size
+    does = {"finished": "is selected", "stopped": "was the best", "killed": "was the best"}.get(found.state, "leads")
     rows = f"all {full:,} rows" if size == full else f"{size:,} of {full:,} rows"
-    first = f"{_short(found.leader.learner)} {does} with {account.scores.name} {score_with_noise(found)} on {rows}"
+    name = _short(leader.learner)
+    first = f"{_state(account)}{name} {does}: {account.scores.name} {score_with_noise(found)} with {rows}"
     compared = _compared(found) if len(account.tried) > 1 else ""
-    return [first, _ensemble(account), compared, _rivals(account, found)]
+    return [first, _ensemble(account), compared, *_rivals(found)]
 
 
-def score_with_noise(found: Contest) -> str:
-    """Return the leader's score with its standard error."""
-    score = found.measured.valid_score
-    return f"{score_text(score)} ± {as_precise(found.error, score)}" if found.error else score_text(score)
+def score_with_noise(found: Standing) -> str:
+    """Return the leader's score with its standard error; empty where nobody leads."""
+    return "" if found.score is None else with_noise(found.score, found.error)
 
 
 def _ensemble(account: Account) -> str:
     combined = account.combined
     if combined is None or not combined.used:
         return ""
-    return f"an ensemble of {len(combined.weights)} has {score_text(combined.score)} and is used"
+    return f"An ensemble of {len(combined.weights)} has {score_text(combined.score)} and is used"
 
 
-def _compared(found: Contest) -> str:
-    """Return by how much it is ahead, and with whom it is tied."""
+def _compared(found: Standing) -> str:
+    """Return by how much it is ahead, or who is as good."""
     if not found.behind:
-        return "no other learner has as many rows"
+        return "No other learner has as many rows"
     if not found.ties:
         name, less = next(iter(found.behind.items()))
-        return f"ahead of {_short(name)} by {_less(found, less)}"
-    named = [f"{_short(name)} ({_less(found, found.behind[name])} behind)" for name in found.ties[:NAMED]]
+        return f"Next best: {_short(name)} ({less_words(found, less)})"
+    named = [f"{_short(name)} ({less_words(found, found.behind[name])})" for name in found.ties[:NAMED]]
     more = len(found.ties) - len(named)
-    return f"tied with {_listed([*named, *([f'{more} more'] if more else [])])}"
+    return f"As good within chance: {_listed([*named, *([f'{more} more'] if more else [])])}"
 
 
-def _less(found: Contest, less: float) -> str:
-    if found.rows:
-        return f"{round(less * found.rows):,} of {found.rows:,} rows"
-    return as_precise(less, found.measured.valid_score)
+def less_words(found: Standing, less: float) -> str:
+    """Return a difference to the leader's score: in errors where it is a share of rows."""
+    if not found.rows or found.score is None:
+        return f"{as_precise(less, found.score or 0.0)} less"
+    count = round(less * found.rows)
+    more = "more error" if count > 0 else "fewer error"
+    return f"{counted(abs(count), more) if count else 'as many errors'} in {found.rows:,} validation rows"
 
 
-def _rivals(account: Account, found: Contest) -> str:
-    """Return who could overtake the leader, and how likely that is."""
-    going, chances, said = account.state in GOING_ON, found.chances, list[str]()
-    verb = "to overtake it" if going else "to be better on all rows"
+def _rivals(found: Standing) -> list[str]:
+    """Return who could still be better than the leader, and how likely that is."""
+    going, chances, said = found.state in GOING_ON, found.chances, list[str]()
     likeliest = next(iter(chances), None)
     if likeliest is not None and chances[likeliest] >= LEAST_CHANCE:
         more = sum(name != likeliest for name in found.possible)
-        others = f", {more} more with at least {percent(POSSIBLE)}" if more else ""
-        said.append(f"{_short(likeliest)} is the likeliest {verb} ({percent(chances[likeliest])}{others})")
+        verb = "others have" if more > 1 else "other has"
+        others = f"; {more} {verb} {percent(POSSIBLE)} or more" if more else ""
+        what = "Could still change" if going else "Could be better on all rows"
+        said.append(f"{what}: {_short(likeliest)} ({percent(chances[likeliest])}){others}")
     elif chances:
-        others = f"none of the other {len(chances):,} has" if len(chances) > 1 else f"{_short(str(likeliest))} has not"
+        others = f"None of the other {len(chances):,} has" if len(chances) > 1 else f"{_short(str(likeliest))} has not"
+        verb = "to overtake it" if going else "to be better on all rows"
         said.append(f"{others} even a {percent(LEAST_CHANCE)} chance {verb}")
     if found.unmeasured:
         said.append(f"{counted(found.unmeasured, 'learner')} not measured{' yet' * going}")
-    return ", ".join(said)
+    return said
 
 
-def _left(expected: Remaining) -> str:
+def _failures(found: Standing) -> list[str]:
+    """Return how many learners failed, and the one that could have won."""
+    if not found.failed or found.state == "failed":
+        return []
+    said = [f"{len(found.failed):,} of {counted(found.learners, 'learner')} failed"]
+    return [*said, missed_words(found.missed[0])] if found.missed else said
+
+
+def missed_words(missed: Missed) -> str:
+    """Return what was lost with a learner, and what would give it another chance."""
+    remedy = "look into its failure"
+    if missed.option:
+        remedy = f"retry with a higher --{missed.option.replace('_', '-')}"
+    return f"{_short(missed.learner)} failed ({missed.kind}) but had a {percent(missed.chance)} chance to win: {remedy}"
+
+
+def time_left(expected: Remaining) -> str:
+    """Return the time that is probably left as a sentence."""
     if expected.high > VAGUE * max(expected.low, 1.0) and not expected.limited:
-        return f"probably at least {duration(expected.low)} left, too early to say more" if expected.low >= 1 else EARLY
-    return f"probably {between(expected.low, expected.high)} left"
+        return f"Probably at least {duration(expected.low)} left, too early to say more" if expected.low >= 1 else EARLY
+    return f"Probably {between(expected.low, expected.high)} left"
 
 
 def between(low: float, high: float) -> str:
@@ -182,9 +207,11 @@ def _rounded(seconds: float, way: Callable[[float], int]) -> tuple[str, str]:
     return (f"{way(value):,}" if value >= MANY or size == 1 else f"{way(10 * value) / 10:g}"), unit
 
 
-def _cost(account: Account) -> str:
-    result = account.result
-    return f"{spent(result.seconds)} of training{against_training(account, result.seconds)}" if result.steps else ""
+def _cost(account: Account, found: Standing) -> str:
+    if not account.steps:
+        return ""
+    words = f"{spent(found.training)} of training{against_training(account, found.training)}"
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def _short(name: str, most: int = LONGEST) -> str:

@@ -3,11 +3,15 @@
 
 // Open a dialog with this content; it is gone once it is closed.
 function openDialog(title, content) {
+  const before = document.activeElement;
   const dialog = make("dialog", undefined, { "aria-labelledby": "dialog-h" });
   const close = make("button", "✕", { type: "button", "aria-label": "Close", class: "x" });
   close.onclick = () => dialog.close();
   within(dialog, close, make("h2", title, { id: "dialog-h" }), ...content);
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (document.activeElement === document.body) focusNear(before);
+  });
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
@@ -29,7 +33,7 @@ async function askAbout(base) {
 const NO_ANSWER = { error: "The server of this page did not answer." };
 
 // `base` is the address of the run's page, relative to this one: empty on that page itself.
-async function openCommands(base) {
+async function openCommands(base, wanted = "") {
   const about = await askAbout(base);
   if (!about) return null;
   const { run: name, commands, error } = about;
@@ -40,9 +44,13 @@ async function openCommands(base) {
       setText(copy, (await copied(command)) ? "Copied" : "Select it by hand");
       copy.setAttribute("aria-label", `${copy.textContent}: ${title}`);
     };
-    return within(make("div", undefined, { class: "command" }), make("h3", title), make("code", command), copy);
+    const row = within(make("div", undefined, { class: "command" }), make("h3", title), make("code", command), copy);
+    row.classList.toggle("wanted", title === wanted);
+    return row;
   });
-  return openDialog(`Commands for ${name}`, rows);
+  const dialog = openDialog(`Commands for ${name}`, rows);
+  dialog.querySelector(".wanted button")?.focus();
+  return dialog;
 }
 
 // Put text on the clipboard; return whether that worked. Only secure pages, such as local ones, have the new way.

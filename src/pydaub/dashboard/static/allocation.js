@@ -4,6 +4,7 @@
 const BARS_LEFT = 78; // room for the numbers
 
 function drawAllocation() {
+  if (!byId("spent").open) return;
   const learners = [...run.learners.values()].sort(
     (a, b) => compared(a.valid, b.valid, false) || compared(a.rows, b.rows, false),
   );
@@ -37,12 +38,12 @@ function rowLines(most, floor, width) {
 function bars(learners, most, floor, wide) {
   const paths = new Map();
   const across = Math.max(0.5, wide > 4 ? wide - 2 : wide * 0.8).toFixed(1);
-  learners.forEach(({ rows, standing }, place) => {
+  learners.forEach(({ rows, status }, place) => {
     const tall = Math.max(0.5, ((floor - 10) * rows) / most).toFixed(1);
     const bar = `M${(BARS_LEFT + place * wide).toFixed(1)} ${floor}v-${tall}h${across}v${tall}z`;
-    paths.set(standing, (paths.get(standing) ?? "") + bar);
+    paths.set(status, (paths.get(status) ?? "") + bar);
   });
-  return [...paths].map(([standing, d]) => draw("path", { d, class: "bar", "data-standing": standing }));
+  return [...paths].map(([status, d]) => draw("path", { d, class: "bar", "data-status": status }));
 }
 
 function barNames(learners, floor, wide) {
@@ -61,7 +62,7 @@ function explainBars(chart, learners, width, wide) {
   };
   chart.onmousemove = (event) => {
     const found = under(event);
-    title.textContent = found ? `${found.learner}: ${count(found.rows)} rows, ${found.standing}` : "";
+    title.textContent = found ? `${found.learner}: ${count(found.rows)} rows, ${found.status}` : "";
   };
   chart.onclick = (event) => {
     const found = under(event);

@@ -2,25 +2,30 @@
 // Uses format.js, run.js and address.js.
 
 // `text` fills a cell; `value` is what a column sorts by (the field of its key, unless given); `rising` is its first
-// direction. Columns without any value are left out, and `spare` ones until they are chosen.
+// direction. Columns without any value are left out, `spare` ones until they are chosen, and `late` ones until the end.
 const COLUMNS = [
   { key: "learner", title: "Learner", help: "Click a name for everything about it", side: "l", rising: true, text: (x) => x.learner },
-  { key: "valid", title: "Validation", help: "Score on the validation rows, with the size beside it", score: true, text: (x) => number(x.valid) },
-  { key: "standing", title: "Status", help: "What the learner is doing", side: "l", rising: true, text: (x) => marked(x.standing) },
+  { key: "expected", title: "Expected", help: "Score with all rows, measured or forecast, and its 90 % interval", side: "l", whisker: true, text: (x) => x.interval },
+  { key: "status", title: "Status", help: "What the learner is doing", side: "l", rising: true, text: statusAndLead },
+  { key: "valid", title: "Measured", help: "Score on the validation rows, with the rows beside it", score: true, text: (x) => number(x.valid) },
+  { key: "size", title: "Rows", help: "Training rows of its latest score, and their share of all rows", text: sizeAndShare },
+  { key: "seconds", title: "Time", help: "Training time of all its sizes together", text: (x) => x.time },
+  { key: "predict", title: "Predict", help: "Milliseconds that predicting 1,000 rows takes", rising: true, late: true, text: (x) => milliseconds(x.predict) },
+  { key: "memory", title: "Memory", help: "Most memory that one of its trainings took", late: true, text: (x) => megabytes(x.memory) },
+  { key: "remark", title: "Remark", help: "What to know of it; its name opens the rest", side: "l why", rising: true, text: (x) => x.remark },
   { key: "actions", title: "Steer", help: "Boost: its next size comes before all others. Drop: it gets no more rows", side: "l" },
-  { key: "size", title: "Size", help: "Training rows of its latest score, and their share of all rows", text: sizeAndShare },
-  { key: "seconds", title: "Time", help: "Training time of all its allocations together", text: (x) => x.time },
-  { key: "memory", title: "Memory", help: "Most memory that one of its trainings took", text: (x) => megabytes(x.memory) },
-  { key: "train", title: "Training", help: "Score on the training rows themselves", score: true, text: (x) => number(x.train) },
+  { key: "train", title: "Training", help: "Score on the training rows themselves", score: true, spare: true, text: (x) => number(x.train) },
   { key: "loss", title: "Loss", help: "Distance from the best possible score", score: true, rising: true, spare: true, text: (x) => number(x.loss) },
-  { key: "likely", title: "Likely", help: "Forecast of its score with all rows: as likely to be exceeded as not (50 % quantile)", score: true, text: (x) => number(x.likely) },
-  { key: "at_best", title: "At best", help: "Forecast of its score with all rows: exceeded in one case of twenty (95 % quantile)", score: true, text: (x) => number(x.at_best) },
-  { key: "bound", title: "Bound", help: "The most that it can score with all rows if its curve gets no steeper", text: (x) => number(x.bound) },
-  { key: "priority", title: "Priority", help: "The number by which the strategy decides: the highest gets data next", text: (x) => number(x.priority) },
-  { key: "rows", title: "Rows", help: "Training rows of all its allocations together", spare: true, text: (x) => count(x.rows) },
+  { key: "bound", title: "Bound", help: "The most that it can score with all rows if its curve gets no steeper", spare: true, text: (x) => number(x.bound) },
+  { key: "priority", title: "Potential", help: "The number by which the strategy decides: the score it could reach, discounted by training time", spare: true, text: (x) => number(x.priority) },
+  { key: "rows", title: "Rows in all", help: "Training rows of all its sizes together", spare: true, text: (x) => count(x.rows) },
   { key: "weight", title: "Weight", help: "Its weight in the ensemble", text: (x) => number(x.weight) },
-  { key: "remark", title: "Remarks", help: "Why it has this status, and what is odd about its curve", side: "l why", rising: true, text: (x) => x.remark },
 ]; // prettier-ignore
+
+function statusAndLead({ learner, status }) {
+  const isSaid = learner !== run.header.focus.leader || ["selected", "best so far"].includes(status);
+  return isSaid ? marked(status) : `★ leads, ${status}`;
+}
 
 function sizeAndShare({ size }) {
   return size ? `${count(size)} (${Math.round((100 * size) / run.header.full_size)} %)` : "0";
@@ -30,7 +35,7 @@ function sizeAndShare({ size }) {
 function allColumns() {
   const figures = run.header.figures.map(({ key, title, help, lower }) => {
     const value = (x) => x.figures[key] ?? null;
-    return { key: `figures.${key}`, title, help, rising: lower, value, text: (x) => number(value(x)) };
+    return { key: `figures.${key}`, title, help, rising: lower, spare: true, value, text: (x) => number(value(x)) };
   });
   return [...COLUMNS, ...figures].map((column) => ({ value: (x) => x[column.key], ...column }));
 }
@@ -43,7 +48,8 @@ function isEmpty({ value }) {
   return true;
 }
 
-const isShown = ({ key, spare = false }) => spare === recalledAll("turned").includes(key);
+const isShown = ({ key, spare = false, late = false }) =>
+  (spare || (late && run.header.going)) === recalledAll("turned").includes(key);
 
 const shownColumns = () =>
   allColumns().filter((column) => column.key === "learner" || (isShown(column) && !isEmpty(column)));
@@ -55,7 +61,7 @@ const isNumeric = ({ side = "" }) => !side;
 // The menu of columns. The address keeps those that differ from what is usual.
 function drawColumnMenu(redraw) {
   const offered = allColumns().filter((column) => column.key !== "learner" && !isEmpty(column));
-  const keys = String(offered.map(({ key }) => key));
+  const keys = String([run.header.going, ...offered.map(({ key }) => key)]);
   const menu = byId("choose");
   if (menu.dataset.keys === keys) return;
   menu.dataset.keys = keys;

@@ -2,7 +2,6 @@
 // Uses format.js, run.js, scales.js, `ranked` of ranking.js, `rove` of keyboard.js and `openDetail` of detail.js.
 
 const MOST_CARDS = 60; // shown at first
-const BOUND_PARTS = 16;
 
 const curves = { all: false, cards: new Map() };
 
@@ -35,24 +34,24 @@ function fillCard(name) {
     .get(name)
     .replaceChildren(
       within(make("b"), make("bdi", fitted(name, 185, 13))),
-      make("span", marked(learner.standing)),
+      make("span", marked(learner.status)),
       make("span", score),
       ...chart,
     );
 }
 
-// Training and validation scores of one learner, its score at best, and what was evaluated ahead. Each chart has its own scale.
+// Training and validation scores of one learner, its expected score with all rows, and what was started early. Each chart has its own scale.
 function learnerChart(learner, width, height, font) {
-  const { points, ahead, corrected, at_best: best } = learner;
+  const { points, ahead, expected, low: least, high: most } = learner;
   const shown = [...points, ...ahead];
   const scores = shown.flatMap(([, train, valid]) => (train === null ? [valid] : [train, valid]));
   const [low, high] = roomyRange(scores);
-  const range = [low, Math.max(high, Math.min(best ?? high, high + (high - low) / 2))]; // with room for the best
+  const range = [Math.min(low, least ?? low), Math.max(high, most ?? high)];
   const marks = ticks(range);
   const kept = height < 200 ? [marks[0], marks.at(-1)] : marks;
   const letter = font * 0.62;
   const left = 10 + letter * Math.max(...kept.map(([, words]) => words.length));
-  const edges = { left, right: width - letter * 4, top: 8, bottom: height - font - 12 };
+  const edges = { left, right: width - letter * 4 - 10, top: 8, bottom: height - font - 12 };
   const { full_size: full, sizes } = run.header;
   const across = [Math.min(sizes[0], ...shown.map(([size]) => size)), full];
   const scale = scaleFor(edges, across, range, false);
@@ -74,17 +73,20 @@ function learnerChart(learner, width, height, font) {
     const x = Math.min(scale.x(size), width - (letter * sizeWords(size).length) / 2 - 2);
     chart.append(draw("text", { x, y: height - 3, "text-anchor": "middle" }, sizeWords(size)));
   }
-  const bounds = points.length ? boundLine(points, corrected, best, full) : [];
   const clip = `clip-${(clips += 1)}`;
   const inside = draw("g", { "clip-path": `url(#${clip})` });
   const plane = draw("rect", { x: left - 4, y: 2, width: edges.right - left + 8, height: edges.bottom + 4 });
   chart.append(within(draw("clipPath", { id: clip }), plane), inside);
   inside.append(
-    draw("path", { d: curvePath(bounds, 1, scale, axis), class: "b" }),
     draw("path", { d: curvePath(points, 1, scale, axis), class: "t" }),
     draw("path", { d: curvePath(points, 2, scale, axis), class: "v" }),
     ...spots(learner, scale, height < 200 ? 2.2 : 3.4),
   );
+  if (expected !== null) {
+    const x = edges.right + 10;
+    chart.append(draw("path", { d: `M${x} ${scale.y(least).toFixed(1)}V${scale.y(most).toFixed(1)}`, class: "b" }));
+    chart.append(draw("circle", { cx: x, cy: scale.y(expected), r: 2.6, class: "bc" }));
+  }
   return chart;
 }
 
@@ -104,21 +106,10 @@ function spots({ points, corrected, ahead }, { x, y }, r) {
   ];
 }
 
-function scoreWords({ points, at_best: best }) {
+function scoreWords({ points, interval }) {
   if (!points.length) return "nothing measured yet";
   const [size, train, valid] = points[points.length - 1];
-  const most = best === null ? "" : `, at best ${number(best)} with all`;
+  const most = interval ? `, expected ${interval} with all` : "";
   const training = train === null ? "" : ` and training ${number(train)}`;
   return `validation ${number(valid)}${training} with ${count(size)} rows${most}`;
-}
-
-// The score at best grows in proportion to the rows: a bent line, since sizes are drawn by their logarithm.
-function boundLine(points, corrected, bound, full) {
-  const [size] = points[points.length - 1];
-  const start = corrected[corrected.length - 1];
-  if (bound === null || start === null || size >= full) return [];
-  return Array.from({ length: BOUND_PARTS + 1 }, (_, part) => {
-    const rows = size * (full / size) ** (part / BOUND_PARTS);
-    return [rows, start + ((bound - start) * (rows - size)) / (full - size)];
-  });
 }

@@ -2,8 +2,8 @@
 
 const ONE_CHART =
   "Across: training rows, on a logarithmic scale. Solid: validation scores. Dotted: training scores." +
-  " Dashed: at best, up to all rows. Circles: corrected scores, where a drop from one size to the next is" +
-  " averaged out. Squares: sizes that were evaluated ahead and not asked for yet.";
+  " Whisker: expected with all rows, 90 % interval. Circles: corrected scores, with drops averaged out." +
+  " Squares: sizes that were started early.";
 
 const detail = { learner: "", drawn: "" };
 
@@ -40,7 +40,7 @@ function aboutLearner(learner) {
     : [];
   const spent = `${count(learner.rows)} rows and ${learner.time} in all`;
   return [
-    make("p", standingWords(learner)),
+    make("p", statusWords(learner)),
     ...(learner.about ? [make("p", learner.about, { class: "about" })] : []),
     make("p", `${capitalised(scoreWords(learner))}; ${spent}.`),
     steering(learner),
@@ -53,7 +53,7 @@ function aboutLearner(learner) {
 
 function steering(learner) {
   const buttons = steerButtons(learner);
-  if (!buttons.length) return make("p", run.header.immovable, { class: "quiet immovable" });
+  if (!buttons.length) return make("p", run.header.going ? run.header.immovable : "", { class: "quiet immovable" });
   return within(make("div", undefined, { class: "steer" }), ...buttons);
 }
 
@@ -65,8 +65,8 @@ function figureList({ figures, weight }) {
   return found.length ? [within(make("dl", undefined, { class: "figures" }), ...termsAndWords(found))] : [];
 }
 
-function standingWords({ standing, remark }) {
-  return `${marked(standing, capitalised(standing))}${remark ? `: ${remark}` : ""}`;
+function statusWords({ status, note }) {
+  return `${marked(status, capitalised(status))}${note ? `: ${note}` : ""}`;
 }
 
 function pointTable({ points, corrected, peaks }) {

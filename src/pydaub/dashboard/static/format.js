@@ -54,6 +54,8 @@ const capitalised = (word) => word[0].toUpperCase() + word.slice(1);
 
 const megabytes = (value) => (value === null ? "" : `${count(value)} MB`);
 
+const milliseconds = (value) => (value === null ? "" : `${value < 10 ? fixed(value, 1) : count(value)} ms`);
+
 const pen = document.createElement("canvas").getContext("2d");
 
 // The text with its middle left out where it is wider than `room` pixels: names that a grid makes differ at their ends.

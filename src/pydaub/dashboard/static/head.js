@@ -1,4 +1,5 @@
-// The header: state, verdict, progress, and which buttons work. Uses format.js, run.js, net.js and tab.js.
+// The header and the tiles: state, progress, how the run stands, and which buttons work.
+// Uses format.js, run.js, net.js, tab.js, `openCommands` of about.js and `openFailures` of failures.js.
 
 // States of the connection, which the server cannot report.
 const CONNECTION = {
@@ -18,6 +19,8 @@ function drawHead() {
   byId("trouble").hidden = !header.trouble;
   drawFacts(header.facts);
   setText(byId("verdict"), header.verdict.line);
+  drawTiles(header.tiles);
+  drawSteps(header.steps);
   const { fraction } = header.verdict;
   const bar = document.querySelector(".progress");
   bar.hidden = fraction === null;
@@ -51,16 +54,61 @@ function drawHeard() {
   setText(heard, `${isLost() && run.header.over ? "no connection, " : ""}last heard ${ago}`);
 }
 
-function drawButtons({ actions, confirm, immovable }) {
-  setText(byId("immovable"), immovable ?? "");
-  byId("immovable").hidden = !immovable;
+// A button that cannot be used is not there; while a command is on its way, it waits.
+function drawButtons({ actions, confirm }) {
   for (const command of ["pause", "stop", "add"]) {
-    byId(command).disabled = !actions[command] || busy || isLost();
-    const why = busy ? "A command is on its way" : isLost() ? "There is no connection" : immovable;
-    byId(command).title = byId(command).disabled ? why : "";
+    const button = byId(command);
+    const hidden = !actions[command] || isLost();
+    if (hidden && document.activeElement === button) document.querySelector("#aside summary").focus();
+    button.hidden = hidden;
+    button.setAttribute("aria-disabled", String(busy));
   }
   if (actions.command) setText(byId("pause"), capitalised(actions.command));
   setText(byId("stop"), confirm.stop ? "Stop …" : "Stop");
+}
+
+// One tile for each answer; that of the failures opens their list.
+function drawTiles(tiles) {
+  const list = byId("tiles");
+  const keys = String(tiles.map(({ key }) => key));
+  if (list.dataset.keys !== keys) {
+    list.dataset.keys = keys;
+    list.replaceChildren(
+      ...tiles.map(({ key }) => {
+        const parts = ["title", "value", "detail"].map((part) => make("span", "", { class: part }));
+        return within(make("li", undefined, { "data-key": key }), ...parts);
+      }),
+    );
+  }
+  tiles.forEach(({ key, title, value, detail }, place) => {
+    const [first, second, third] = list.children[place].children;
+    setText(first, title);
+    setText(third, detail);
+    if (key === "failed" && value[0] !== "0") drawFailed(second, value);
+    else setText(second, value);
+  });
+}
+
+function drawFailed(place, value) {
+  if (place.textContent === value) return;
+  const focused = place.contains(document.activeElement);
+  place.replaceChildren(link(value, openFailures));
+  if (focused) place.firstChild.focus();
+}
+
+function drawSteps(steps) {
+  const box = byId("steps");
+  const shown = connection.state === "none" ? [] : steps; // a report has no folder to name
+  box.hidden = !shown.length;
+  if (box.dataset.drawn === String(shown)) return;
+  box.dataset.drawn = String(shown);
+  box.replaceChildren(
+    ...shown.map(([label, title], place) => {
+      const button = make("button", label, { type: "button", class: place ? "" : "main" });
+      button.onclick = () => openCommands("", title);
+      return button;
+    }),
+  );
 }
 
 function drawFacts(facts) {

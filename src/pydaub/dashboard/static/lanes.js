@@ -11,6 +11,8 @@ function drawNow() {
   list.hidden = !lanes.length;
   setText(byId("now-words"), words);
   setText(byId("next"), next);
+  const training = lanes.map(({ learner, size }) => `${cut(learner, 40)} with ${count(size)} rows`).join(", ");
+  setText(byId("doing"), [training ? `Training: ${training}.` : words, next].filter(Boolean).join(" "));
   drawLanes();
   drawBest();
 }
@@ -51,7 +53,7 @@ function drawBest() {
   const { best } = run.header.now;
   const figure = byId("best");
   figure.hidden = !best.length;
-  if (!best.length) return;
+  if (!best.length || !byId("now").open) return;
   const end = Math.max(run.header.elapsed, best.at(-1)[0]) || 1;
   const content = JSON.stringify([best, Math.round(end), figure.clientWidth]);
   if (figure.dataset.drawn === content) return;

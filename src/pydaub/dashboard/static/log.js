@@ -16,6 +16,8 @@ function drawLog() {
     while (list.children.length > shown.length) list.lastChild.remove();
   }
   Object.assign(log, { oldest, newest });
+  const latest = run.decisions.at(-1);
+  setText(byId("latest"), latest ? `${duration(latest.clock)} · ${latest.words}` : "No decision yet");
   byId("older").hidden = log.all || run.decisions.length <= MOST_LINES;
 }
 
@@ -24,7 +26,6 @@ function decisionLine({ number: value, clock, words }) {
 }
 
 function drawResult() {
-  byId("ending").hidden = !run.summary.length;
   const { claims = [], spent = null, doubts = [] } = run.certificate ?? {};
   byId("certificate").replaceChildren(
     ...[...run.summary, ...claims, ...(spent ? [spent.sentence] : []), ...doubts].map((words) => make("p", words)),

@@ -22,6 +22,7 @@ function forgetDrawn() {
 
 function drawAll() {
   outdated = false;
+  drawAgainIfRescaled();
   for (const name of changed) {
     if (ranking.rows.has(name)) fillRow(name);
     if (curves.cards.get(name)?.isConnected) fillCard(name);
@@ -36,6 +37,14 @@ function drawAll() {
   drawCards();
   drawDetail();
   setTimeout(drawBelow); // in a task of its own, so that the page stays responsive
+}
+
+// Whiskers share one scale: where it changes, all of them do.
+function drawAgainIfRescaled() {
+  const scale = String(run.header.focus.interval);
+  if (scale === ranking.scale) return;
+  ranking.scale = scale;
+  for (const name of ranking.rows.keys()) changed.add(name);
 }
 
 function drawBelow() {
@@ -73,7 +82,10 @@ function listen() {
     curves.all = !curves.all;
     drawCards();
   };
+  listenToMenus();
   byId("each").ontoggle = drawCards;
+  byId("now").ontoggle = drawBest;
+  byId("spent").ontoggle = drawAllocation;
   byId("as-svg").onclick = () => savePicture("svg");
   byId("as-png").onclick = () => savePicture("png");
   listenToOverview();
@@ -104,6 +116,11 @@ function keep(id, key, when) {
 
 // On paper everything is shown, in the width of a page.
 function drawForPaper(printing) {
+  for (const fold of [byId("decisions"), ...document.querySelectorAll(".folds details:not(#each, #primer)")]) {
+    if (printing && !fold.open) fold.dataset.opened = "yes";
+    if (printing || fold.dataset.opened) fold.open = printing;
+    if (!printing) delete fold.dataset.opened;
+  }
   document.body.classList.toggle("paper", printing);
   ranking.all = log.all = printing;
   log.newest = 0;
@@ -124,6 +141,8 @@ function start() {
   const story = byId("story");
   if (!story) {
     takeToken();
+    drawTiles(run.header.tiles); // something stands there at once
+    drawOverview();
     follow(take, drawConnection);
     return;
   }

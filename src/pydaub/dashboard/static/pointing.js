@@ -15,7 +15,7 @@ function listenToOverview() {
   };
   addEventListener("pointerup", pointerReleased);
   picture.ondblclick = () => zoomTo(null);
-  byId("zoom").onclick = () => zoomTo(overview.zoom ? null : bestView());
+  byId("zoom").onclick = () => zoomTo(overview.zoom ? null : EVERYTHING);
   byId("across").onchange = (event) => changeOverview("across", event.target.value === "log" ? "" : "linear");
   byId("up").onchange = (event) => changeOverview("up", event.target.value === "score" ? "" : "error");
   byId("with-training").onchange = (event) => changeOverview("training", event.target.checked ? "1" : "");
@@ -30,16 +30,6 @@ function changeOverview(key, value) {
 function zoomTo(view) {
   overview.zoom = view;
   drawOverview();
-}
-
-// From a little below the highlighted curves' last points to a little above.
-function bestView() {
-  const ends = [...highlighted().keys()].map((name) => run.learners.get(name).points.at(-1)[2]);
-  ends.push(...(run.header.focus.band ?? []));
-  const [low, high] = extent(ends.map(overview.axis.place));
-  const room = (high - low) * 0.1 || Math.abs(high) * 0.01 || 0.01;
-  const sizes = run.header.sizes;
-  return { sizes: [sizes[0], sizes[sizes.length - 1]], values: [low - room, high + room] };
 }
 
 // Where in the drawing's own units the pointer is.
@@ -115,8 +105,8 @@ function showTip(place, at) {
   const words = [
     `validation ${number(valid)} with ${count(size)} rows`,
     train === null ? "" : `training ${number(train)}`,
-    learner.likely === null ? "" : `likely ${number(learner.likely)}, at best ${number(learner.at_best)} with all`,
-    marked(learner.standing),
+    learner.interval ? `with all rows ${learner.interval}` : "",
+    marked(learner.status),
   ];
   tip.replaceChildren(
     make("b", fitted(place.name, 260, 13)),

@@ -5,22 +5,23 @@ const MOST_ROWS = 150; // shown at first, since long tables are slow
 
 const ranking = {
   all: false,
+  scale: "", // of the whiskers
   rows: new Map(), // by learner
   picked: new Set(), // learners to compare
   columns: [], // those on the page
   widths: new Map(), // of columns, in characters
 };
 
-const sortedBy = () => recalled("by") || "size";
+const sortedBy = () => recalled("by") || "expected";
 const isRising = () => recalled("rising") === "1";
 
 // The learners that the filters let through, sorted by the chosen column; equal ones in the order of every view.
 function ranked() {
   const words = byId("search").value.trim().toLowerCase();
-  const standing = byId("only").value;
+  const status = byId("only").value;
   const passes = numberFilter();
   const found = ordered().filter(
-    (x) => (!words || x.learner.toLowerCase().includes(words)) && (!standing || x.standing === standing) && passes(x),
+    (x) => (!words || x.learner.toLowerCase().includes(words)) && (!status || x.status === status) && passes(x),
   );
   const column = recalled("by") && columnOf(recalled("by"));
   return column ? found.sort((a, b) => compared(column.value(a) ?? null, column.value(b) ?? null, isRising())) : found;
@@ -101,9 +102,9 @@ function pick(name, wanted) {
 // The filter offers every status that some learner has, and keeps the chosen one.
 function drawFilter() {
   const chosen = recalled("status");
-  const standings = new Set([...run.learners.values()].map(({ standing }) => standing));
-  if (chosen) standings.add(chosen);
-  const words = [...standings].sort();
+  const statuses = new Set([...run.learners.values()].map(({ status }) => status));
+  if (chosen) statuses.add(chosen);
+  const words = [...statuses].sort();
   const offered = [...byId("only").options].slice(1).map(({ value }) => value);
   if (String(words) !== String(offered)) {
     const options = words.map((word) => make("option", word, { value: word }));

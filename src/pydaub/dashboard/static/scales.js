@@ -3,12 +3,10 @@
 const LEAST_ERROR = 1e-12;
 
 // How scores are drawn: as they are, or as the distance from the best possible score on a logarithmic scale. `place`
-// turns a score into a number for the axis, `ticks` returns numbers for the axis with their words. With a `usual`
-// range, scores below it are left out.
-function scoreAxis(kind, scores, top, usual) {
+// turns a score into a number for the axis, `ticks` returns numbers for the axis with their words.
+function scoreAxis(kind, scores, top) {
   if (kind !== "error") {
-    const range = usual ? [usual[0], Math.max(usual[1], extent(scores)[1])] : roomyRange(scores);
-    return { place: (score) => score, ticks, range };
+    return { place: (score) => score, ticks, range: roomyRange(scores) };
   }
   const errors = scores.map((score) => top - score).filter((error) => error > LEAST_ERROR);
   const least = errors.reduce((low, error) => Math.min(low, error), Infinity);
