@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pydaub.algorithm.curve import Curve
-    from pydaub.algorithm.forecast import Price
+    from pydaub.algorithm.forecast import Forecast, Price
     from pydaub.algorithm.strategies.costs import Costs
     from pydaub.algorithm.strategies.groups import Groups
     from pydaub.algorithm.strategies.outlook import Outlook
@@ -89,27 +89,22 @@ class Candidates:
         self.spent = self.joined = 0.0
         self.falls = 0.0, 0
         self.left, self.stale = math.inf, True
-        self._direct: set[str] = set()  # learners that get all rows next, without the sizes between
+        self._plans: dict[str, Forecast] = {}  # of learners that came first: size by size, or all rows at once
         self._first: tuple[str, float] | None = None
         self._names: tuple[str, ...] = ()
 
     def look(self, learner: str) -> float:
         """Make a learner's forecast, rank it, and return the most that it may reach."""
-        known, price = self._outlook.of(learner), self.price()
+        known = self._outlook.of(learner)
+        self._plans.pop(learner, None)
         if known is None:
             return self._race.curves[learner].measurements[-1].valid_score
-        self._direct.discard(learner)
-        if len(known.steps) > 1 and known.steps[-1][1] <= self.left:
-            at_once = known.at_once()
-            if at_once.worth(price) > known.worth(price):
-                known = at_once
-                self._direct.add(learner)
         self.index.put(learner, known)
         return known.bound
 
     def forget(self, learner: str) -> None:
         """Take out a learner that has all rows, or failed."""
-        self._direct.discard(learner)
+        self._plans.pop(learner, None)
         self.index.forecasts.pop(learner, None)
 
     def price(self, leaving_out: str | None = None) -> Price:
@@ -136,9 +131,6 @@ class Candidates:
         first = self.first(best)
         if first is None or self.seconds(first) <= self.left:
             return first
-        for name in [name for name in self._direct if self.seconds(name) > self.left]:
-            self.look(name)  # size by size, it may be in time
-        self.rank()
         found = self.index.highest(self.price(), self._expected(best), self._listed(), self.left)
         return found[0] if found else None
 
@@ -149,11 +141,22 @@ class Candidates:
 
     def seconds(self, learner: str) -> float:
         """Return how long the next training of a learner takes."""
-        return self.index.forecasts[learner].steps[0][1]
+        return self._plan(learner).steps[0][1]
 
     def goes_straight(self, learner: str) -> bool:
         """Return whether a learner gets all rows next, without the sizes between."""
-        return learner in self._direct
+        return learner in self.index.forecasts and len(self._plan(learner).steps) == 1
+
+    def _plan(self, learner: str) -> Forecast:
+        """Return the forecast of going on size by size, or with all rows at once, whichever is worth more."""
+        plan = self._plans.get(learner)
+        if plan is None or plan.steps[0][1] > self.left:
+            plan = self.index.forecasts[learner]
+            if len(plan.steps) > 1 and plan.steps[-1][1] <= self.left:
+                at_once, price = plan.at_once(), self.price()
+                plan = at_once if at_once.worth(price) > plan.worth(price) else plan
+            self._plans[learner] = plan
+        return plan
 
     def limited(self, allocation: Allocation, first_limit: float | None) -> Allocation:
         """Return the allocation with the time after which it is ended, several times its forecast.
@@ -181,9 +184,9 @@ class Candidates:
         found, most = None, LEAD * (1.0 if scale.logarithmic else self._outlook.stake)
         for name in self._waiting():
             size, score = race.curves[name].sizes[-1], race.curves[name].measurements[-1].valid_score
-            if size in own and self.seconds(name) <= min(self.spent, left):
+            if size in own:
                 lead = scale.error(own[size].valid_score) - scale.error(score)
-                if lead > most:
+                if lead > most and self.seconds(name) <= min(self.spent, left):
                     found, most = name, lead
         return found
 
