@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pydaub.algorithm.forecast import Forecast
 
-HEADROOM: Final = 1.5  # the ranking stays valid while the time spent grows by this factor
+HEADROOM: Final = 1.05  # the ranking stays valid while the time spent grows by this factor
 ROUNDING: Final = 1e-7  # relative; learners whose worths differ by less are compared exactly
 
 
@@ -62,7 +62,7 @@ class Index:
         falls = list[float]()
         if not (
             self._floor.delta <= price.delta <= HEADROOM * self._floor.delta
-            and price.spent <= self._floor.spent <= HEADROOM * price.spent
+            and price.spent <= self._floor.spent <= HEADROOM**2 * price.spent
         ):
             self._floor = Price(price.delta / math.sqrt(HEADROOM), price.spent * HEADROOM)
             racing = [name for name in self.forecasts if name not in out]
