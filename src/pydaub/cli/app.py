@@ -40,7 +40,7 @@ UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]  # the same i
 # Commands as `pydaub --help` lists them: what a newcomer needs first comes first.
 ORDER: Final = (
     *("run", "resume", "show", "predict", "watch", "steer", "report", "plot", "advise", "export"),
-    *("compare", "learners", "prepare", "demo", "replay", "recorded", "doctor", "clean"),
+    *("compare", "check", "learners", "prepare", "demo", "replay", "recorded", "doctor", "clean"),
 )
 
 

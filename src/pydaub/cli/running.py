@@ -26,7 +26,7 @@ from pydaub.cli.options import (
 from pydaub.errors import InputError
 from pydaub.runs import RUNS
 from pydaub.runs.regret import DELTA
-from pydaub.runs.units import names
+from pydaub.units import names
 
 DEMO_ROWS: Final = 24_000  # about a minute on two cores
 # Options of `pydaub run` that do not matter for a comparison.

@@ -14,11 +14,13 @@ from pydaub.engines.registry import MEMORY_SHARE, PRELOAD, WORK
 from pydaub.engines.worker import TROUBLE, UNPICKLABLE, check
 from pydaub.errors import FitFailed, FolderTrouble, ProtocolError, RefusedAllocation, is_of_learner, one_line
 from pydaub.evaluation.combining import Combination
+from pydaub.evaluation.commands import before_it
 from pydaub.evaluation.evaluate import THREADED, parameters_of, uses_threads
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench, unpickled
 from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
 from pydaub.isolation.proc import available_memory, cores, gpus
+from pydaub.learners.commands import Command
 from pydaub.records import Allocation, Failure, Outcome, Postponed, from_one, outcome_from_json
 
 if TYPE_CHECKING:
@@ -146,6 +148,9 @@ class IsolatedEngine:
             return
         if guess and self._reuse and can_go_on(self._learners[allocation.learner].estimator):
             raise RefusedAllocation(f"{allocation} must not be guessed: it starts from the sizes asked for before.")
+        if guess and self._command(allocation):
+            raise RefusedAllocation(f"{allocation} must not be guessed: a command may start from the sizes before.")
+        allocation = self._unhurried(allocation)
         if allocation.learner in self._on_gpu and not self._gpus:
             if guess:
                 raise RefusedAllocation(f"{allocation} must not be guessed: every GPU is in use.")
@@ -172,8 +177,26 @@ class IsolatedEngine:
         if allocation.limit is not None and allocation.limit < (limits.seconds or math.inf):
             limits = replace(limits, seconds=allocation.limit)
         reusable, needed = allocation.learner in self._in_jvm, self._needed[allocation.learner]
-        key = self._supervisor.begin(arguments, limits, reusable=reusable, preload=needed)
+        if self._here and (command := self._command(allocation)):
+            arguments["seconds"] = limits.seconds
+            limits = replace(limits, memory=command.memory or limits.memory)
+            key = self._here.begin(arguments, limits, program=True, preload=needed)
+        else:
+            key = self._supervisor.begin(arguments, limits, reusable=reusable, preload=needed)
         self._running[key] = allocation
+
+    def _unhurried(self, allocation: Allocation) -> Allocation:
+        """Return an allocation without the limit that it would not be begun above, if it is a command's first one.
+
+        A limit without a forecast is meant for learners that take seconds: it would end trainings that take minutes
+        again and again.
+        """
+        first = self._command(allocation) and before_it(self._bench, allocation, allocation.size - 1) is None
+        return replace(allocation, limit=None) if first else allocation
+
+    def _command(self, allocation: Allocation) -> Command | None:
+        estimator = self._learners[allocation.learner].estimator
+        return estimator if isinstance(estimator, Command) else None
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
         """Wait until an evaluation has ended, for at most `timeout` seconds."""

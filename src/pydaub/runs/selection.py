@@ -15,6 +15,7 @@ from pydaub.isolation.proc import machine
 from pydaub.learners import built_in
 from pydaub.runs import JOURNAL, LINKED
 from pydaub.runs.certificate import certificate_of
+from pydaub.runs.commands import check_place, handed_over
 from pydaub.runs.drawing import Drawing
 from pydaub.runs.handover import Handed, HandOver
 from pydaub.runs.journal import Journal
@@ -91,6 +92,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     saved in that folder and not loaded into this process. With `interrupt`, Ctrl-C stops the run with the best learner
     so far, or ends that it is fitted once more.
     """
+    check_place(plan.task, where)
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
     described = {name: learner.description for name, learner in task.learners.items() if learner.description}
@@ -133,8 +135,10 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         )
         with interrupt or nullcontext():
             account = loop.run()
-        handed = Handed()
-        if hand_over:
+        handed, chosen = Handed(), account.leader
+        if hand_over and chosen is not None and (saved := handed_over(task, chosen, where)):
+            handed = Handed(saved=saved)
+        elif hand_over:
             if combination := after.combine(account):
                 loop.combined(combination)
             if adjustment := after.adjust(account):

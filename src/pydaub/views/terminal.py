@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from pydaub.events import Evaluated, Steered
+from pydaub.records import REFUSED
 from pydaub.runs.certificate import certificate_of
 from pydaub.runs.regret import DELTA, meaning, regrets
 from pydaub.views.activity import activity
@@ -104,7 +105,7 @@ def print_standings(out: Console, account: Account) -> None:
     ranked = lines(account)
     rows = []
     for line in ranked[:MOST_SHOWN]:
-        why = f": {line.why}" if line.standing == "failed" else ""
+        why = f": {line.why}" if line.standing in ("failed", REFUSED) else ""
         scores = (line.train, line.valid, line.likely, line.at_best, line.bound)
         rows.append((line.learner, line.size, *scores, f"{line.seconds:,.2f}", f"{_standing(account, line)}{why}"))
     columns = ("learner", "rows", "train", "valid", *FORECASTS, "bound", "total s", "standing")
