@@ -27,6 +27,7 @@ def everything() -> Any:  # noqa: ANN401  # a Typer, which is imported as late a
     from pydaub.cli import (  # each adds its commands
         checking,  # noqa: F401
         cleaning,  # noqa: F401
+        detached,  # noqa: F401
         doctor,  # noqa: F401
         exporting,  # noqa: F401
         inspecting,  # noqa: F401

@@ -179,6 +179,7 @@ def is_ours(name: str) -> bool:
     >>> [is_ours(name) for name in ("model.pkl", ".model.123", "notes.txt.part", "mine.txt")]
     [True, True, True, False]
     """
+    from pydaub.cli.detached import OUTPUT
     from pydaub.dashboard.address import RECORD
     from pydaub.engines.cluster.node import IDENTITY
     from pydaub.engines.processes import NOTE
@@ -191,6 +192,7 @@ def is_ours(name: str) -> bool:
         COMMANDS,
         ROWS,
         saving.SCRIPT,
+        OUTPUT,
         ABOUT,
         folder.RESULT,
         folder.SCHEMA,

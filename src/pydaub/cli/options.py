@@ -110,6 +110,9 @@ WekaJar = Annotated[
     str | None, typer.Option(help="WEKA's jar, for the portfolio weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
 ]
 Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page.")]
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Print one line of JSON when the run is up, and leave it in the background.")
+]
 RegretDelta = Annotated[
     float,
     figure(float, words="Regret is the time of learners that are at least this much worse than the best on all rows."),

@@ -14,6 +14,7 @@ import typer
 
 from pydaub.algorithm.strategies import strategies_with
 from pydaub.cli.app import complain, for_the_result, leave_on_termination
+from pydaub.cli.detached import Launch
 from pydaub.cli.output import as_json, plain_regret, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.hints import hints
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
     from pydaub.cli.options import Options
     from pydaub.data import Prepared
+    from pydaub.events import Event
     from pydaub.records import Allocation, Outcome
+    from pydaub.runs.account import Account
     from pydaub.runs.result import Result
 
 COLUMNS_SHOWN = 60
@@ -86,15 +89,22 @@ def _check_weka(folder: RunFolder) -> None:
 
 def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool = False) -> None:
     """Carry a plan out, show its progress, and print what came of it."""
-    display = Display(options.place, quiet=options.quiet)
-    announced = open_page(folder.path, display.tell) if options.dashboard else None
+    display, launch = Display(options.place, quiet=options.quiet), Launch(folder.path)
+    announced = open_page(folder.path, display.tell, browse=not launch.wanted) if options.dashboard else None
+    if announced and launch.wanted:
+        announced.wait(PAGE_SECONDS)
+
+    def watch(event: Event, account: Account) -> None:
+        launch.up()
+        display.take(event, account)
+
     try:
         with _disconnected(options), display:
             selection = select(
                 planned,
                 options.where(folder.path),
                 time_limit=options.seconds,
-                watch=display.take,
+                watch=watch,
                 refit=folder.request.refit,
                 retry=retry,
                 save_to=folder.path,
@@ -108,6 +118,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
     except (KeyboardInterrupt, SystemExit):
         complain(f"Interrupted. `pydaub resume {folder.path}` continues the run.")
         raise
+    launch.settle()
     if announced:
         announced.wait(PAGE_SECONDS)  # the run may be over before its page is there
     told = run_as_json(selection.account, folder.path)
