@@ -76,8 +76,8 @@ def test_a_command_beside_other_learners_gets_the_same_rows_as_a_table(tmp_path:
 
 def test_damage_is_noticed(lines: Path, tmp_path: Path) -> None:
     rows_of(lines, None, None, 0).save(tmp_path / "data")
-    (tmp_path / "data" / "train.jsonl").write_text("other")
-    with pytest.raises(InputError, match=r"train\.jsonl has"):
+    (tmp_path / "data" / "train.rows.jsonl").write_text("other")
+    with pytest.raises(InputError, match=r"train\.rows\.jsonl has"):
         open_rows(tmp_path / "data", checked=True)
 
 

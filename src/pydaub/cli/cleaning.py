@@ -28,7 +28,7 @@ GOING: Final = "it is going on"
 OF_LEARNER: Final = re.compile(r"\.?[0-9a-f]{24}[-.].*")  # by its digest
 OF_ROWS: Final = re.compile(
     r"\.?(?:prepared|source|rowfiles)\.json(?:\.\d+)?|(?:train|valid)\.\w+(?:\.\w+)?\.(?:npy|arrow)"
-    r"|(?:train|valid)\.(?:jsonl?|csv|parquet)"
+    r"|(?:train|valid)\.rows\.(?:jsonl?|csv|parquet)"
 )
 BELOW: Final = {"data": OF_ROWS, **dict.fromkeys(("learners", "learned", "fitted", "predicted"), OF_LEARNER)}
 WRITTEN: Final = {"plots", "report.html", "curves.csv"}  # by `plot`, `report` and `export`

@@ -81,7 +81,7 @@ class RowFiles(Prepared):
                     places = np.arange(size)
                     if side == SIDES[0]:
                         np.random.default_rng(self._seed).shuffle(places)
-                    self.kind.ordered(source, places.tolist(), temporary / f"{side}{self.kind.ending}")
+                    self.kind.ordered(source, places.tolist(), temporary / f"{side}.rows{self.kind.ending}")
             about = {"kind": self._kind, "sizes": sizes, "seed": self._seed, "fingerprint": self.fingerprint}
             (temporary / ABOUT).write_text(sealed({**about, "files": checksums(temporary)}), encoding="utf-8")
             temporary.rename(folder)
@@ -114,7 +114,7 @@ class RowFiles(Prepared):
         """Return the file with all rows of a side in their order; None if there is none."""
         if self.folder is None or self.kind is None:
             return None
-        path = self.folder / f"{side}{self.kind.ending}"
+        path = self.folder / f"{side}.rows{self.kind.ending}"
         return path if path.exists() else None
 
 
