@@ -49,11 +49,11 @@ def task_of(folder: Path, **commands: Any) -> Task:
 
 
 def outcomes(
-    folder: Path, limits: Limits = NO_LIMITS, sizes: tuple[int, ...] = (SIZE,), **commands: Any
+    folder: Path, limits: Limits = NO_LIMITS, sizes: tuple[int, ...] = (SIZE,), workers: int = 2, **commands: Any
 ) -> dict[str, Outcome]:
-    """Evaluate each command, two at a time, at one size after the other; return what came of the last size."""
+    """Evaluate each command, some at a time, at one size after the other; return what came of the last size."""
     task, found = task_of(folder, **commands), dict[str, Outcome]()
-    with closing(ProcessEngine(task, 2, folder / "run", limits)) as engine:
+    with closing(ProcessEngine(task, workers, folder / "run", limits)) as engine:
         for size in sizes:
             waiting, running = [Allocation(name, size) for name in commands], 0
             while waiting or running:
@@ -234,3 +234,45 @@ def test_a_command_that_is_killed_from_outside_is_begun_again(tmp_path: Path) ->
     script = f"echo >> calls; [ $(wc -l < calls) = 2 ] || kill -9 $$; echo {shlex.quote(json.dumps({'score': 1}))}"
     found = measured(outcomes(tmp_path, a=sh(script))["a"])
     assert (found.valid_score, found.retries) == (1.0, 1)
+
+
+def test_gpus_are_handed_out_to_one_training_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-a/b,7")
+    code = """
+import json, os, time
+gpus = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
+for gpu in gpus:
+    os.mkdir("used-" + gpu.replace("/", "-"))
+time.sleep(0.3)
+for gpu in gpus:
+    os.rmdir("used-" + gpu.replace("/", "-"))
+print(json.dumps({"score": len(gpus)}))
+"""
+    counts = {"one": 1, "another": 1, "two": 2, "three": 3, "last": 1}
+    commands: dict[str, Any] = {
+        name: Command(tuple(python(code)), gpu=count, folder=str(tmp_path)) for name, count in counts.items()
+    }
+    found = outcomes(
+        tmp_path, workers=5, none=sh('[ -z "$CUDA_VISIBLE_DEVICES" ] && echo \'{"score": 0}\''), **commands
+    )
+    assert {name: measured(each).valid_score for name, each in found.items()} == {**counts, "none": 0}
+
+
+@pytest.mark.slow("processes")
+def test_what_comes_after_a_training_that_is_ended_waits_until_it_has(tmp_path: Path) -> None:
+    """It may still write to its folder."""
+    script = (
+        "[ -e first ] || { touch first; trap 'sleep 2; echo old > $PYDAUB_FOLDER/by; exit' TERM; sleep 60 & wait; }"
+    )
+    task = task_of(tmp_path, a=sh(f"{script}; cat $PYDAUB_FOLDER/by; echo '{{\"score\": 1}}'"))
+    allocation = Allocation("a", SIZE)
+    with closing(ProcessEngine(task, 1, tmp_path / "run")) as engine:
+        engine.submit(allocation)
+        while not (tmp_path / "first").exists():
+            time.sleep(0.02)
+        engine.cancel(allocation)
+        engine.submit(allocation)
+        collected = engine.collect()
+    assert collected is not None
+    assert measured(collected[1]).valid_score == 1.0
+    assert (tmp_path / "run" / "commands" / "a" / str(SIZE) / LOG).read_text().startswith("old")

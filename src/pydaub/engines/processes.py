@@ -43,10 +43,10 @@ LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all lib
 class IsolatedEngine:
     """An engine over a supervisor, which runs calls in child processes: a `Nursery` here, a `Fleet` on a cluster.
 
-    `slots` returns how many evaluations there is room for at the moment. Learners that use a GPU get one of `gpus`, one
-    evaluation at a time for each; where there is none, they use the CPU. The task is written to `folder`, where workers
-    find it, and where the fitted learner with the best score so far and the best one of the full size are kept.
-    `limits` hold for each evaluation.
+    `slots` returns how many evaluations there is room for at the moment. Learners that use a GPU get one of `gpus`, or
+    as many as a command says, one evaluation at a time for each; where there is none, they use the CPU. The task is
+    written to `folder`, where workers find it, and where the fitted learner with the best score so far and the best one
+    of the full size are kept. `limits` hold for each evaluation.
     """
 
     def __init__(  # noqa: PLR0913  # what to run, where, and with what
@@ -151,7 +151,7 @@ class IsolatedEngine:
         if guess and self._command(allocation):
             raise RefusedAllocation(f"{allocation} must not be guessed: a command may start from the sizes before.")
         allocation = self._unhurried(allocation)
-        if allocation.learner in self._on_gpu and not self._gpus:
+        if len(self._gpus) < self._gpus_for(allocation):
             if guess:
                 raise RefusedAllocation(f"{allocation} must not be guessed: every GPU is in use.")
             self._queued.append(allocation)
@@ -160,8 +160,9 @@ class IsolatedEngine:
 
     def _begin(self, allocation: Allocation) -> None:
         """Send an evaluation to a worker, with a GPU if the learner uses one."""
-        if allocation.learner in self._on_gpu:
-            self._gpu_of[allocation] = self._gpus.pop(0)
+        if count := self._gpus_for(allocation):
+            self._gpu_of[allocation] = ",".join(self._gpus[:count])
+            del self._gpus[:count]
         cores = min(self._slots - self._busy, self._most_cores(allocation)) if self.spreads(allocation) else 1
         self._other_cores[allocation] = cores - 1
         arguments = {
@@ -184,6 +185,13 @@ class IsolatedEngine:
         else:
             key = self._supervisor.begin(arguments, limits, reusable=reusable, preload=needed)
         self._running[key] = allocation
+
+    def _gpus_for(self, allocation: Allocation) -> int:
+        """Return how many GPUs an evaluation needs."""
+        if allocation.learner not in self._on_gpu:
+            return 0
+        command = self._command(allocation)
+        return command.gpu if command else 1
 
     def _unhurried(self, allocation: Allocation) -> Allocation:
         """Return an allocation without the limit that it would not be begun above, if it is a command's first one.
@@ -230,9 +238,9 @@ class IsolatedEngine:
 
     def _pass_gpu_on(self, allocation: Allocation) -> None:
         """Give the GPU of an evaluation that has ended to the next one that waits."""
-        if gpu := self._gpu_of.pop(allocation, None):
-            self._gpus.append(gpu)
-        while self._gpus and self._queued:
+        if given := self._gpu_of.pop(allocation, None):
+            self._gpus += given.split(",")
+        while self._queued and len(self._gpus) >= self._gpus_for(self._queued[0]):
             self._begin(self._queued.pop(0))
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pydaub.data.rowfiles import RowFiles, every_file, train_file, valid_file
 from pydaub.evaluation.calling import Called, Refused, called
 from pydaub.evaluation.evaluate import rows_scored, seed_of
-from pydaub.evaluation.workbench import COMMANDS, ROWS, UNSAFE
+from pydaub.evaluation.workbench import ROWS, UNSAFE
 from pydaub.isolation.child import mentions_memory
 from pydaub.isolation.nursery import BEFORE, CHANGED, ENVIRONMENT, MARKER, OWN
 from pydaub.learners.commands import PLACES, Command
@@ -154,10 +154,11 @@ def _known(folder: Path, identity: str) -> Outcome | None:
 def _trained(call: Call, folder: Path) -> tuple[Measurement, dict[str, Any]]:
     """Call a command until it does not ask to be called again; return its measurement and its answer."""
     folder.mkdir(parents=True, exist_ok=True)
+    gpus = (f"gpu-{UNSAFE.sub('-', gpu)}" for gpu in filter(None, call.gpus.split(",")))
     with ExitStack() as stack:
-        for gpu in filter(None, call.gpus.split(",")):  # one that was told to end may still use it for a moment
-            file = call.bench.folder / COMMANDS / f"gpu-{UNSAFE.sub('-', gpu)}.lock"
-            lock = stack.enter_context(file.open("w"))
+        # One that was told to end may use the folder and a GPU for some more seconds.
+        for path in (folder.with_name(f".{folder.name}.lock"), *(folder.parents[1] / f".{gpu}.lock" for gpu in gpus)):
+            lock = stack.enter_context(path.open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         pause = PAUSE
         for tried in range(TRIES):
