@@ -87,6 +87,7 @@ def test_commands_may_find_their_own_rows(folder: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused(folder: Path, more: list[Any], message: str) -> None:
     assert message in refused(*arguments(folder, *more))
+    assert not (folder / "run").exists()
 
 
 def test_rows_go_with_commands(folder: Path) -> None:

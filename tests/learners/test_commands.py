@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pydaub import InputError
+from pydaub import DaubSearch, InputError
 from pydaub.learners.commands import PLACES, Command, divided
 
 
@@ -27,6 +27,12 @@ def test_what_defines_a_command_is_not_where_it_lies() -> None:
 def test_a_command_cannot_be_fitted_in_this_process() -> None:
     with pytest.raises(TypeError, match="engine processes"):
         Command("true").fit([[1]], [1])
+
+
+@pytest.mark.parametrize("more", [{}, {"n_jobs": 2}])
+def test_a_search_of_estimators_refuses_a_command(more: Any) -> None:
+    with pytest.raises(InputError, match="DaubSearch must get estimators"):
+        DaubSearch([("a", Command("true"))], **more).fit([[number] for number in range(40)], [0, 1] * 20)
 
 
 def test_words_are_divided_as_a_shell_would() -> None:

@@ -25,6 +25,7 @@ from pydaub.evaluation.evaluate import Task
 from pydaub.learners import PAPER, portfolio
 from pydaub.learners.commandfile import read_commands
 from pydaub.learners.weka.jar import jar, use_jar, use_named_jar
+from pydaub.runs.commands import check_place
 from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.regret import DELTA, check_delta, regrets
@@ -236,6 +237,7 @@ def planned_for(request: Request, data: Prepared, options: Options) -> Plan:
     )
     sizes = _sizes(request)
     planned = plan(task, request.strategy, request.parameters, sizes)
+    check_place(planned.task, options.where(Path()))
     if not options.quiet:
         if planned.note:
             complain(planned.note)

@@ -134,6 +134,11 @@ class Command:
 
     predict = fit
 
+    def __sklearn_tags__(self) -> None:
+        raise InputError(
+            "DaubSearch must get estimators, got a command. `pydaub run` runs commands, beside others too."
+        )
+
 
 def _check_words(words: Sequence[str]) -> None:
     if not words or not words[0].strip():
