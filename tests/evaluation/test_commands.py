@@ -159,6 +159,14 @@ FAILURES = {
     "needs_a_terminal": (sh("read answer < /dev/tty && echo $answer"), "error", "exit code [12]: .*/dev/tty"),
     "reads_input": (python("print(input())"), "error", "EOFError"),
     "chatty": (python("import sys\nfor _ in range(3000): sys.stdout.write('x' * 10000)"), "error", "JSON object"),
+    "garbage": (sh("head -c 100000 /dev/urandom"), "error", "must be a JSON object"),
+    "deep": (python("print('[' * 100000)"), "error", "must be a JSON object"),
+    "closes_its_output": (sh("exec >&- 2>&-; exit 7"), "error", "exit code 7"),
+    "answers_by_a_folder": (sh("mkdir $PYDAUB_RESULT"), "error", "PYDAUB_RESULT must be a file, got a folder"),
+    "answers_by_a_pipe": (sh("mkfifo $PYDAUB_RESULT"), "error", "PYDAUB_RESULT must be a file, got a pipe"),
+    "answers_by_a_link": (sh("ln -s /etc/passwd $PYDAUB_RESULT"), "error", "PYDAUB_RESULT must be a file, got a link"),
+    "forks_twice": (sh("(setsid sh -c 'sleep 600 &' &); exit 6"), "error", "exit code 6"),
+    "stops_its_parent": (sh("kill -STOP $PPID; exit 4"), "error", "exit code 4"),
     "no_such_folder": (Command("true", folder="/nowhere"), "error", "could not be started"),
 }
 

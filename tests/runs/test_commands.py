@@ -17,6 +17,8 @@ from pydaub.data.rowfiles import rows_of
 from pydaub.engines.registry import Where
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import Command, Learner
+from pydaub.runs.advice import advise
+from pydaub.runs.commands import refuse_addition
 from pydaub.runs.plan import Plan, Sizes, plan, scores_of
 from pydaub.runs.saving import saved_in
 from pydaub.runs.selection import select
@@ -68,6 +70,17 @@ def test_the_script_trains_on_every_row(tmp_path: Path) -> None:
     select(planned(given), Where(1, folder=tmp_path / "run"), save_to=tmp_path / "run")
     done = subprocess.run(["sh", tmp_path / "run" / "every-row.sh"], check=True, capture_output=True, text=True)
     assert float(done.stdout.split(":")[1].strip(" }\n")) == pytest.approx(1 / 22, rel=1e-3)
+
+
+def test_a_learner_of_a_portfolio_cannot_be_added(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Learners must be commands in this run, got 'tree'"):
+        refuse_addition(task(tmp_path, a=loss(0)), "tree")
+
+
+def test_advice_needs_validation_rows_that_are_known(tmp_path: Path) -> None:
+    account = select(planned(task(tmp_path, a=loss(0))), Where(1, folder=tmp_path / "run")).account
+    with pytest.raises(InputError, match="its learners are commands"):
+        advise(account)
 
 
 def test_a_refused_size_is_no_failure_in_words(tmp_path: Path) -> None:

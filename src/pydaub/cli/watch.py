@@ -61,7 +61,8 @@ def _addable(folder: Path) -> list[str]:
     from pydaub.learners import portfolio
     from pydaub.runs.folder import RunFolder
 
-    return list(portfolio("sklearn", RunFolder(folder).schema()))
+    run = RunFolder(folder)
+    return [] if run.request.commands else list(portfolio("sklearn", run.schema()))
 
 
 def open_page(folder: Path, tell: Callable[[str], None], *, browse: bool = True) -> threading.Event:

@@ -6,12 +6,14 @@ import fcntl
 import json
 import math
 import os
+import shutil
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pydaub.data.formats.base import what_is_there
 from pydaub.data.rowfiles import RowFiles, every_file, train_file, valid_file
 from pydaub.evaluation.calling import Called, Refused, called
 from pydaub.evaluation.evaluate import rows_scored, seed_of
@@ -163,7 +165,7 @@ def _trained(call: Call, folder: Path) -> tuple[Measurement, dict[str, Any]]:
         pause = PAUSE
         for tried in range(TRIES):
             values = call.values(folder)
-            Path(values["result"]).unlink(missing_ok=True)
+            _remove(Path(values["result"]))
             began = time.perf_counter()
             done = called(call.command.filled(values), call.command.folder, call.environment(values), folder / LOG)
             seconds = time.perf_counter() - began
@@ -227,8 +229,10 @@ def _answer(done: Called, folder: Path, *, quiet: bool) -> dict[str, Any]:
     """
     file, text, where = folder / RESULT, done.last_line, "the last line of its output"
     try:
-        if file.is_file():
+        if os.path.lexists(file):
             where = "PYDAUB_RESULT"
+            if file.is_symlink() or not file.is_file():
+                raise Refused("error", f"{where} must be a file, got {_what(file)}")  # noqa: TRY301
             if file.stat().st_size > MOST_ANSWER:
                 raise Refused("error", f"its answer in {where} must be at most {MOST_ANSWER:,} bytes")  # noqa: TRY301
             text = file.read_text(encoding="utf-8")
@@ -246,6 +250,18 @@ def _answer(done: Called, folder: Path, *, quiet: bool) -> dict[str, Any]:
             return {}
         raise
     return found
+
+
+def _what(path: Path) -> str:
+    return "a link" if path.is_symlink() else what_is_there(path)
+
+
+def _remove(path: Path) -> None:
+    """Remove what an earlier call has left in the place of its answer."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _number(answer: Mapping[str, Any], name: str, *, optional: bool = False) -> Any:  # None only where that may be

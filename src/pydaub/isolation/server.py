@@ -125,6 +125,7 @@ class _Child:
             self.killed, self.kill_at = why, time.monotonic() + GRACE
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGTERM)  # the child itself ignores it
+                os.killpg(self.pid, signal.SIGCONT)  # one that was stopped would not notice
 
     def kill(self, why: str) -> None:
         self.killed, self.kill_at = why, math.inf

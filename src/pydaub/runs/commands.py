@@ -81,6 +81,12 @@ def check_place(task: Task, where: Where) -> None:
             raise InputError(f"`gpu` of {name!r} must be at most the number of GPUs here, {there}, got {command.gpu}.")
 
 
+def refuse_addition(task: Task, name: str) -> None:
+    """Refuse to add a learner of a portfolio where only commands can read the rows."""
+    if isinstance(task.data, RowFiles):
+        raise InputError(f"Learners must be commands in this run, got {name!r}. Add it to the file in a new run.")
+
+
 def scores_of_commands(task: Task) -> Scores | None:
     """Return what the scores are, where all learners are commands."""
     commands = commands_of(task)

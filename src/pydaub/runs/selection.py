@@ -15,7 +15,7 @@ from pydaub.isolation.proc import machine
 from pydaub.learners import built_in
 from pydaub.runs import JOURNAL, LINKED
 from pydaub.runs.certificate import certificate_of
-from pydaub.runs.commands import check_place, handed_over
+from pydaub.runs.commands import check_place, handed_over, refuse_addition
 from pydaub.runs.drawing import Drawing
 from pydaub.runs.handover import Handed, HandOver
 from pydaub.runs.journal import Journal
@@ -108,6 +108,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         engine = stack.enter_context(open_engine(task, where))
 
         def admit(name: str) -> None:
+            refuse_addition(task, name)
             let_in(name, built_in(name, task.data.schema))
 
         def let_in(name: str, learner: Learner) -> None:
