@@ -5,7 +5,10 @@ cc -O2 -o fit fit.c -lm
 rows() {
     awk -v n="$1" -v seed="$2" 'BEGIN {
         srand(seed); print "x,y"
-        for (i = 0; i < n; i++) { x = 2 * rand() - 1; printf "%.6f,%.6f\n", x, sin(5 * x) + x * x + 0.3 * (rand() + rand() - 1) }
+        for (i = 0; i < n; i++) {
+            x = 2 * rand() - 1
+            printf "%.6f,%.6f\n", x, sin(5 * x) + x * x + 0.3 * (rand() + rand() - 1)
+        }
     }'
 }
 rows 40000 1 > train.csv
