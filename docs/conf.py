@@ -29,7 +29,7 @@ version = release = __version__
 
 extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**.md", "benchmarks/README.md", "experiments/README.md"]
+include_patterns = ["*.md", "docs/**.md", "examples/**.md", "benchmarks/README.md", "experiments/README.md"]
 exclude_patterns = [".*", "build", "dist", "src", "tests"]
 nitpicky = True
 

@@ -52,7 +52,7 @@ from pydaub.events import Evaluated, Event
 from pydaub.learners import portfolio
 from pydaub.runs.journal import read
 from pydaub.runs.plan import Plan, versions
-from pydaub.runs.units import seconds
+from pydaub.units import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

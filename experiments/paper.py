@@ -24,7 +24,7 @@ from results import PAGE, write
 
 from pydaub.errors import InputError, PydaubError
 from pydaub.learners.weka.jar import obstacle
-from pydaub.runs.units import seconds
+from pydaub.units import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

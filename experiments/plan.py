@@ -11,7 +11,7 @@ from datasets import DATA_SETS
 from extending import extended
 
 from pydaub import Allocation, Failure, Measurement
-from pydaub.runs.units import seconds
+from pydaub.units import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

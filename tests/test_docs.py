@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -109,6 +110,27 @@ def test_the_guides_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         more = next((more for start, more in SHORTER.items() if command.startswith(start)), [])
         done = call(*shlex.split(command.replace("mine.py,sklearn", "mine.py,tree")), *more)
         assert done.code == 0, f"{command}: {done.err}"
+
+
+def test_the_page_on_commands_is_enough_to_run_three_of_them(tmp_path: Path) -> None:
+    page = (ROOT / "docs/commands.md").read_text().split("## A fine-tuning script")[0]
+    for name, program in re.findall(r"^`(\w+\.awk)` .*?```awk\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(program)
+    (listing,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (script,) = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "learners.toml").write_text(listing)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    more = "sh best/every-row.sh"
+    done = subprocess.run(  # our own page
+        ["sh", "-ec", f"{script}{more}"],  # as on the page
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^Selected (steps-\d+): neg_score -0\.[23]", done.stdout, re.MULTILINE)
 
 
 def test_the_readmes_loop_is_short_and_finds_the_best(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ def test_a_measurement_refuses_nonsense(arguments: tuple[Any, Any, Any], message
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("oops", "x"), r"`kind` must be one of error, timeout, memory, crash, got 'oops'"),
+        (("oops", "x"), r"`kind` must be one of error, timeout, memory, crash, refused, got 'oops'"),
         (("error", None), r"`message` must be text, got None"),
         (("error", "x", -1), r"`seconds` must be finite and not negative, got -1"),
         (("error", "x", math.nan), r"`seconds` must be finite and not negative, got nan"),

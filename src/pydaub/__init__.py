@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pydaub.algorithm.bounds import DifferenceBound, NonIncreasing, SlopeBound, UpperBound
     from pydaub.algorithm.curve import Curve
+    from pydaub.algorithm.resumable import Resumable
     from pydaub.algorithm.schedule import PAPER_SIZES, Schedule
     from pydaub.algorithm.strategies import (
         STRATEGIES,
@@ -108,6 +109,7 @@ __all__ = [
     "PydaubError",
     "RefusedAllocation",
     "Result",
+    "Resumable",
     "Resumed",
     "SavedLearnerError",
     "Schedule",
@@ -143,6 +145,7 @@ _MODULES = (
     "algorithm.curve",
     "algorithm.schedule",
     "algorithm.strategies",
+    "algorithm.resumable",
     "engines",
     "runs.journal",
     "runs.account",

@@ -26,7 +26,9 @@ OPTIONAL: Final = ("fitting", "scoring", "scored")  # fields of a measurement th
 PORTFOLIOS: Final = ("sklearn", "strong", "spaces", "weka", "streaming")  # of learners; the first is the default
 METRICS: Final = ("full", "all", "none")  # whose metrics are recorded besides the score; the first is the default
 SCORE_ROWS: Final = ("few", "all")  # validation rows for learners that do not have all training rows
-FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash")
+COMMANDS: Final = ".toml"  # how the names of files of learners that are commands end
+REFUSED: Final = "refused"  # the kind of failure of a learner that says that a size is too large for it
+FAILURE_KINDS: Final = ("error", "timeout", "memory", "crash", REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class Failure:
     Parameters
     ----------
     kind
-        One of error, timeout, memory, crash.
+        One of error, timeout, memory, crash, refused.
     message
         What went wrong, in one line.
     seconds
@@ -343,6 +345,11 @@ def with_noise(score: float, noise: float | None) -> str:
         places = min(max(1 - math.floor(math.log10(noise)), 0), 9)
         return f"{score:,.{places}f} ± {noise:,.{places}f}"
     return f"{score_text(score)} ± {as_precise(noise, score)}"
+
+
+def is_command_file(item: object) -> bool:
+    """Return whether this names a file of learners that are commands."""
+    return not isinstance(item, bytes) and str(item).lower().endswith(COMMANDS)
 
 
 def parsed(kind: Callable[[str], T], text: str) -> T:

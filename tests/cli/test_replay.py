@@ -381,6 +381,16 @@ def test_the_recorded_curves(pydaub: Any, name: str) -> None:
         assert f"\n{strategy} " in out
 
 
+def test_recorded_fine_tuning(pydaub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
+    code, out, err = pydaub("recorded", "llm", "--jobs", 1)
+    assert (code, err) == (0, "")
+    assert "30 pre-trained language models" in out
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+    table = out[out.index("\nstrategy ") :].split("\n\n")[0].strip()
+    assert table.splitlines()[:7] == page[page.index("\nstrategy ") :].strip().splitlines()[:7]
+
+
 def test_a_terminal_that_knows_no_umlauts(tmp_path: Path) -> None:
     path = tmp_path / "curves.csv"
     path.write_text(HEADER + "".join(f"größe,{size},1,0.5,1\n" for size in (1, 2, 4)), encoding="utf-8")

@@ -30,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def everything() -> Any:  # noqa: ANN401  # a Typer, which is imported as late as can be
     """Return the app with all commands."""
     from pydaub.cli import (  # each adds its commands
+        checking,  # noqa: F401
         cleaning,  # noqa: F401
+        detached,  # noqa: F401
         doctor,  # noqa: F401
         exporting,  # noqa: F401
         inspecting,  # noqa: F401

@@ -42,7 +42,7 @@ UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]  # the same i
 # Commands as `pydaub --help` lists them: what a newcomer needs first comes first.
 ORDER: Final = (
     *("run", "resume", "show", "predict", "watch", "steer", "report", "plot", "advise", "export"),
-    *("compare", "learners", "prepare", "demo", "replay", "recorded", "doctor", "clean"),
+    *("compare", "check", "learners", "prepare", "demo", "replay", "recorded", "ps", "wait", "doctor", "clean"),
 )
 
 
@@ -103,6 +103,11 @@ def run_command(arguments: Sequence[str] | None = None, at: float | None = None)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # the terminal may not be able to show every name
+    from pydaub.cli.detached import detach, wants_detaching  # it uses what is defined here
+
+    given = sys.argv[1:] if arguments is None else [*arguments]
+    if wants_detaching(given):
+        sys.exit(detach(given))
     try:
         app(args=arguments)
     except PydaubError as error:

@@ -14,18 +14,22 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from pydaub import units
 from pydaub.cli import completion
 from pydaub.cli.app import EXIT_FAILED, app, complain
 from pydaub.cli.options import Json, figure
 from pydaub.errors import InputError, PydaubError
-from pydaub.runs import ABOUT, JOURNAL, RUNS, units
+from pydaub.runs import ABOUT, JOURNAL, RUNS
 from pydaub.views.summary import counted
 from pydaub.views.terminal import console, print_lines, print_table
 
 DEFAULT_AGE: Final = "30d"
 GOING: Final = "it is going on"
 OF_LEARNER: Final = re.compile(r"\.?[0-9a-f]{24}[-.].*")  # by its digest
-OF_ROWS: Final = re.compile(r"\.?(?:prepared|source)\.json(?:\.\d+)?|(?:train|valid)\.\w+(?:\.\w+)?\.(?:npy|arrow)")
+OF_ROWS: Final = re.compile(
+    r"\.?(?:prepared|source|rowfiles)\.json(?:\.\d+)?|(?:train|valid)\.\w+(?:\.\w+)?\.(?:npy|arrow)"
+    r"|(?:train|valid)\.rows\.(?:jsonl?|csv|parquet)"
+)
 BELOW: Final = {"data": OF_ROWS, **dict.fromkeys(("learners", "learned", "fitted", "predicted"), OF_LEARNER)}
 WRITTEN: Final = {"plots", "report.html", "curves.csv"}  # by `plot`, `report` and `export`
 STARTING_SECONDS: Final = 3600.0  # a younger folder without a journal may be that of a run that is about to start
@@ -175,15 +179,31 @@ def is_ours(name: str) -> bool:
     >>> [is_ours(name) for name in ("model.pkl", ".model.123", "notes.txt.part", "mine.txt")]
     [True, True, True, False]
     """
+    from pydaub.cli.detached import OUTPUT
     from pydaub.dashboard.address import RECORD
     from pydaub.engines.cluster.node import IDENTITY
     from pydaub.engines.processes import NOTE
-    from pydaub.evaluation.workbench import PARTS
+    from pydaub.evaluation.workbench import COMMANDS, PARTS, ROWS
     from pydaub.runs import folder, saving
     from pydaub.runs.notes import NOTES
     from pydaub.runs.steering import STEERING
 
-    ours = {ABOUT, folder.RESULT, folder.SCHEMA, JOURNAL, NOTES, STEERING, RECORD, IDENTITY, NOTE, *PARTS}
+    ours = {
+        COMMANDS,
+        ROWS,
+        saving.SCRIPT,
+        OUTPUT,
+        ABOUT,
+        folder.RESULT,
+        folder.SCHEMA,
+        JOURNAL,
+        NOTES,
+        STEERING,
+        RECORD,
+        IDENTITY,
+        NOTE,
+        *PARTS,
+    }
     ours |= {saving.SAFE, saving.PICKLE, saving.ABOUT, "model", "data", "task.pkl"}
     ours |= WRITTEN
     part = name[1:].rpartition(".")[0] if name.startswith(".") else name.removesuffix(".part")

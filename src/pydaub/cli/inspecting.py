@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from pydaub import units
 from pydaub.cli import completion
 from pydaub.cli.app import app, complain, for_the_result
 from pydaub.cli.cleaning import check_output
@@ -20,7 +21,6 @@ from pydaub.cli.options import AnyFolder, Encoding, Folder, Json, TaskName, Weka
 from pydaub.cli.output import run_as_json
 from pydaub.errors import InputError
 from pydaub.records import PORTFOLIOS
-from pydaub.runs import units
 from pydaub.runs.account import GOING_ON
 from pydaub.views.terminal import console, print_lines, print_run, print_table
 

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
+from pydaub import units
 from pydaub.algorithm.schedule import PAPER_FIRST_SIZE, PAPER_RATIO
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES, strategies_with
 from pydaub.cli import completion
 from pydaub.engines.registry import ENGINES, MEMORY_SHARE, Where
 from pydaub.errors import InputError
 from pydaub.isolation.nursery import Limits
-from pydaub.records import METRICS, PORTFOLIOS, SCORE_ROWS, VALIDATION_FRACTION, VALIDATION_ROWS, parsed
-from pydaub.runs import units
+from pydaub.records import (
+    METRICS,
+    PORTFOLIOS,
+    SCORE_ROWS,
+    VALIDATION_FRACTION,
+    VALIDATION_ROWS,
+    is_command_file,
+    parsed,
+)
 
 if TYPE_CHECKING:
     from pydaub.algorithm.strategies import Parameter
@@ -27,6 +35,12 @@ if TYPE_CHECKING:
 StrategyName = StrEnum("StrategyName", list(STRATEGIES))  # type: ignore[misc]  # one member for each strategy
 ScoreRows = StrEnum("ScoreRows", list(SCORE_ROWS))  # type: ignore[misc]  # as above
 Metrics = StrEnum("Metrics", list(METRICS))  # type: ignore[misc]  # as above
+# Options that need the columns of a table, or a learner that predicts.
+TABLES: Final = {
+    **{name: name for name in ("target", "scoring", "cv", "group", "time", "drop", "task", "encoding", "refit")},
+    "kinds": "kind",
+    **{name: name for name in ("ensemble", "adjust")},
+}
 FEW: Final = " and ".join(name for name, kind in STRATEGIES.items() if kind.score_rows == "few")
 TaskName = StrEnum("TaskName", ["classification", "regression"])
 
@@ -96,6 +110,9 @@ WekaJar = Annotated[
     str | None, typer.Option(help="WEKA's jar, for the portfolio weka.  [default: PYDAUB_WEKA_JAR, or Debian's]")
 ]
 Dashboard = Annotated[bool, typer.Option("--dashboard", help="Open the live page.")]
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Print one line of JSON when the run is up, and leave it in the background.")
+]
 RegretDelta = Annotated[
     float,
     figure(float, words="Regret is the time of learners that are at least this much worse than the best on all rows."),
@@ -160,6 +177,16 @@ class Asked:
     ] = None
     metrics: Annotated[Metrics, typer.Option(help="Who gets more metrics than the score.")] = Metrics(METRICS[0])  # noqa: RUF009
     weka_jar: WekaJar = None
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            help="With a TOML file of commands as DATA: the rows to train on, as JSON lines, CSV, Parquet or a folder"
+            " of files."
+        ),
+    ] = None
+    full_size: Annotated[
+        int | None, figure(int, words="With commands that find their own rows: how many rows there are.")
+    ] = None
 
     def request(self, data: str) -> Request:
         """Return the request for this data, as plain values."""
@@ -177,7 +204,25 @@ class Asked:
             "metrics": str(self.metrics),
         }
         del asked["no_reuse"]
-        return Request(**asked)
+        return _of_commands(Request(**asked)) if is_command_file(data) else _of_table(Request(**asked))
+
+
+def _of_table(request: Request) -> Request:
+    for option in ("rows", "full_size"):
+        if getattr(request, option) is not None:
+            flag = option.replace("_", "-")
+            raise InputError(f"`--{flag}` must go with a TOML file of commands as DATA, got {request.data}.")
+    return request
+
+
+def _of_commands(request: Request) -> Request:
+    """Return a request whose learners are those of the file of commands that is DATA."""
+    for option, flag in TABLES.items():
+        if getattr(request, option) not in (None, (), {}, False):
+            raise InputError(f"`--{flag}` must go with a table as DATA, got {request.data}, a file of commands.")
+    if request.learners != PORTFOLIOS[0]:
+        raise InputError(f"`--learners` must be left out with a file of commands as DATA, got {request.learners!r}.")
+    return replace(request, learners=request.data)
 
 
 @dataclass(frozen=True, kw_only=True)

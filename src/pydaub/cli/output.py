@@ -55,7 +55,7 @@ def as_json(strategy: Strategy, result: Result) -> dict[str, Any]:
 
 def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
     """Return a run with its standing, its certificate, its folder and its saved learner as plain JSON values."""
-    from pydaub.runs.saving import Saved, saved_in
+    from pydaub.runs.saving import SCRIPT, Saved, saved_in
 
     claim = certificate_of(account)
     saved = saved_in(folder) if account.state in ("finished", "stopped") else Saved(None)
@@ -68,7 +68,8 @@ def run_as_json(account: Account, folder: Path) -> dict[str, Any]:
         "standing": standing(account).to_json(),
         "certificate": claim.to_json() if claim else None,
         "folder": str(folder),
-        "model": saved.path and saved.path.name,
+        "model": saved.program.model if saved.program else saved.path and saved.path.name,
+        **({"every_row": SCRIPT} if saved.program else {}),
         "not_saved": None if saved.path else saved.reason,
     }
 

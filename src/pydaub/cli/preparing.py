@@ -11,6 +11,7 @@ from typing import Annotated, Self
 
 import typer
 
+from pydaub import units
 from pydaub.cli.app import app, complain
 from pydaub.cli.options import (
     Drop,
@@ -27,7 +28,6 @@ from pydaub.cli.options import (
 )
 from pydaub.errors import InputError
 from pydaub.records import VALIDATION_FRACTION, VALIDATION_ROWS
-from pydaub.runs import units
 
 TOLD_SECONDS = 1.0  # between two progress messages
 REPEATED_SECONDS = 10.0  # after which the last one is repeated

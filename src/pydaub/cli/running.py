@@ -13,6 +13,7 @@ from pydaub.cli.app import app
 from pydaub.cli.options import (
     Asked,
     Dashboard,
+    Detach,
     Folder,
     Options,
     Quiet,
@@ -26,7 +27,7 @@ from pydaub.cli.options import (
 from pydaub.errors import InputError
 from pydaub.runs import RUNS
 from pydaub.runs.regret import DELTA
-from pydaub.runs.units import names
+from pydaub.units import names
 
 DEMO_ROWS: Final = 24_000  # about a minute on two cores
 # Options of `pydaub run` that do not matter for a comparison.
@@ -50,6 +51,7 @@ def run(
     asked: Asked,
     options: Options,
     out: Annotated[Path | None, output(f"Folder of the run.  [default: {RUNS}/DATA-DATE-TIME]")] = None,
+    detach: Detach = False,  # noqa: ARG001  # `run_command` has looked
 ) -> None:
     """Find the best learner for a file."""
     with options.where(Path()).started_early():
@@ -68,6 +70,7 @@ def resume(
     ] = False,
     options: Options,
     weka_jar: WekaJar = None,
+    detach: Detach = False,  # noqa: ARG001  # as above
 ) -> None:
     """Continue a run that was stopped, interrupted or killed."""
     with options.where(folder).started_early():

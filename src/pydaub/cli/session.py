@@ -14,17 +14,22 @@ import typer
 
 from pydaub.algorithm.strategies import strategies_with
 from pydaub.cli.app import began, complain, for_the_result, leave_on_termination
+from pydaub.cli.detached import Launch
 from pydaub.cli.output import as_json, plain_regret, run_as_json
 from pydaub.cli.watch import check_dashboard, open_page
 from pydaub.data.hints import hints
 from pydaub.data.loading import is_prepared
+from pydaub.data.rowfiles import RowFiles
 from pydaub.errors import AllLearnersFailed, InputError, NothingMeasured
 from pydaub.evaluation.evaluate import Task
 from pydaub.learners import PAPER, portfolio
+from pydaub.learners.commandfile import read_commands
 from pydaub.learners.weka.jar import jar, use_jar, use_named_jar
+from pydaub.runs.commands import check_place
 from pydaub.runs.folder import Request, RunFolder, check_unused
 from pydaub.runs.plan import Plan, Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.regret import DELTA, check_delta, regrets
+from pydaub.runs.saving import SCRIPT
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select
 from pydaub.views.terminal import Display, console, print_comparison, print_lines, print_run, print_table
 
@@ -33,7 +38,9 @@ if TYPE_CHECKING:
 
     from pydaub.cli.options import Options
     from pydaub.data import Prepared
+    from pydaub.events import Event
     from pydaub.records import Allocation, Outcome
+    from pydaub.runs.account import Account
     from pydaub.runs.result import Result
 
 COLUMNS_SHOWN = 60
@@ -48,7 +55,7 @@ def start(request: Request, out: Path | None, options: Options) -> None:
             check_unused(out)
         _begin(request, options)
         data = request.load()
-    planned = _planned(request, data, options)
+    planned = planned_for(request, data, options)
     folder = RunFolder.create(out, request, data.schema, data.fingerprint)
     _note(data)
     if not options.quiet:
@@ -66,7 +73,7 @@ def resume(path: Path, options: Options, weka_jar: str | None = None, *, retry: 
     _check_weka(folder)
     _begin(folder.request, options)
     data = folder.data()
-    planned = _planned(folder.request, data, options)
+    planned = planned_for(folder.request, data, options)
     _note(data)
     carry_out(folder, planned, options, retry=retry)
 
@@ -83,15 +90,22 @@ def _check_weka(folder: RunFolder) -> None:
 
 def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool = False) -> None:
     """Carry a plan out, show its progress, and print what came of it."""
-    display = Display(options.place, quiet=options.quiet)
-    announced = open_page(folder.path, display.tell) if options.dashboard else None
+    display, launch = Display(options.place, quiet=options.quiet), Launch(folder.path)
+    announced = open_page(folder.path, display.tell, browse=not launch.wanted) if options.dashboard else None
+    if announced and launch.wanted:
+        announced.wait(PAGE_SECONDS)
+
+    def watch(event: Event, account: Account) -> None:
+        launch.up()
+        display.take(event, account)
+
     try:
         with _disconnected(options), display:
             selection = select(
                 planned,
                 options.where(folder.path),
                 time_limit=options.seconds,
-                watch=display.take,
+                watch=watch,
                 refit=folder.request.refit,
                 retry=retry,
                 save_to=folder.path,
@@ -106,6 +120,7 @@ def carry_out(folder: RunFolder, planned: Plan, options: Options, *, retry: bool
     except (KeyboardInterrupt, SystemExit):
         complain(f"Interrupted. `pydaub resume {folder.path}` continues the run.")
         raise
+    launch.settle()
     if announced:
         announced.wait(PAGE_SECONDS)  # the run may be over before its page is there
     told = run_as_json(selection.account, folder.path)
@@ -142,7 +157,7 @@ def compared(
         for name in names:
             own = {key: value for key, value in request.parameters.items() if name in strategies_with(key)}
             asked = replace(request, strategy=name, parameters=own)
-            planned = _planned(asked, data, replace(options, quiet=options.quiet or bool(results)))
+            planned = planned_for(asked, data, replace(options, quiet=options.quiet or bool(results)))
             if not results:
                 _note(data)
             if not options.quiet:
@@ -202,14 +217,15 @@ def _note(data: Prepared) -> None:
         complain(note)
 
 
-def _planned(request: Request, data: Prepared, options: Options) -> Plan:
+def planned_for(request: Request, data: Prepared, options: Options) -> Plan:
+    """Return the run of a request."""
     left_out: dict[str, str] = {}
     with for_the_result():  # a person's file is imported
         learners = portfolio(request.learners, data.schema, left_out)
     task = Task(
         data,
         learners,
-        scoring=request.scoring or default_scoring(data),
+        scoring=None if request.commands else request.scoring or default_scoring(data),
         floor=request.floor,
         cv=request.cv,
         metrics=request.metrics,
@@ -220,8 +236,9 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
         adjust=request.adjust,
         threads=options.where(Path()).threads,
     )
-    sizes = Sizes(request.first_size, request.ratio, request.sizes)
+    sizes = _sizes(request)
     planned = plan(task, request.strategy, request.parameters, sizes)
+    check_place(planned.task, options.where(Path()))
     if not options.quiet:
         if planned.note:
             complain(planned.note)
@@ -231,9 +248,20 @@ def _planned(request: Request, data: Prepared, options: Options) -> Plan:
     return planned
 
 
+def _sizes(request: Request) -> Sizes:
+    """Return the sizes that were asked for; without any, those that a file of commands names."""
+    if request.commands and (request.first_size, request.ratio, request.sizes) == (None, None, None):
+        return Sizes(**read_commands(request.data).sizes)
+    return Sizes(request.first_size, request.ratio, request.sizes)
+
+
 def _show_data(data: Prepared) -> None:
     """Print on stderr what was found in the data."""
     out, schema = console(stderr=True), data.schema
+    if isinstance(data, RowFiles):
+        validation = f", {data.valid_size:,} to validate" if data.valid_size else ""
+        print_lines(out, [f"{data.full_size:,} rows to train{validation}.", ""])
+        return
     columns = schema.columns[:COLUMNS_SHOWN]
     if columns:
         rows = [(each.name, each.kind, each.missing or None, each.distinct) for each in columns]
@@ -248,7 +276,7 @@ def _show_data(data: Prepared) -> None:
 def _hints(request: Request, data: Prepared) -> list[str]:
     """Return by which columns the rows should perhaps be divided, where that is left to chance."""
     settled = (request.group, request.time, request.validation)
-    if any(each is not None for each in settled) or is_prepared(request.data):
+    if request.commands or any(each is not None for each in settled) or is_prepared(request.data):
         return []
     rows, folds = data.full_size + data.valid_size, request.cv is not None
     return hints(data.schema, rows, lambda option, column: f"`--{option} {quote(column)}`", folds=folds)
@@ -256,6 +284,16 @@ def _hints(request: Request, data: Prepared) -> list[str]:
 
 def _where_it_is(folder: RunFolder, selection: Selection) -> list[str]:
     combined, saved = selection.account.combined, selection.saved
+    if saved and saved.program:
+        stopped = [f"`pydaub resume {folder.path}` continues the run."] if selection.result.stopped else []
+        model = f"the model, trained on {selection.result.selected_size:,} rows, is in {saved.program.model}"
+        return [
+            "",
+            f"The run is in {folder.path}; {model}.",
+            f"`sh {folder.path / SCRIPT}` trains {selection.result.selected} on all rows, validation rows included.",
+            *stopped,
+            f"`pydaub show {folder.path}` shows this again.",
+        ]
     what = "ensemble" if combined and combined.used else "learner"
     rows = "all rows, validation rows included" if selection.refitted else f"{selection.result.selected_size:,} rows"
     lines, again = [""], f"`pydaub show {folder.path}` shows this again."

@@ -61,16 +61,17 @@ def _addable(folder: Path) -> list[str]:
     from pydaub.learners import addable
     from pydaub.runs.folder import RunFolder
 
-    return addable(RunFolder(folder).schema())
+    run = RunFolder(folder)
+    return [] if run.request.commands else addable(run.schema())
 
 
-def open_page(folder: Path, tell: Callable[[str], None]) -> threading.Event:
+def open_page(folder: Path, tell: Callable[[str], None], *, browse: bool = True) -> threading.Event:
     """Start the page in another process, which ends some time after the run.
 
     `tell` gets the lines that say where the page is; the event is set once it has the first.
     """
     page = subprocess.Popen(  # noqa: S603  # ourselves
-        [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-linger"],
+        [sys.executable, "-m", "pydaub", "watch", str(folder), "--no-linger", *([] if browse else ["--no-browser"])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

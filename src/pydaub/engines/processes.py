@@ -14,11 +14,13 @@ from pydaub.engines.registry import MEMORY_SHARE, PRELOAD, WORK
 from pydaub.engines.worker import TROUBLE, UNPICKLABLE, check
 from pydaub.errors import FitFailed, FolderTrouble, ProtocolError, RefusedAllocation, is_of_learner, one_line
 from pydaub.evaluation.combining import Combination
+from pydaub.evaluation.commands import before_it
 from pydaub.evaluation.evaluate import THREADED, parameters_of, uses_threads
 from pydaub.evaluation.reuse import can_go_on
 from pydaub.evaluation.workbench import Workbench, unpickled
 from pydaub.isolation.nursery import NO_LIMITS, Ended, Limits, Nursery
 from pydaub.isolation.proc import available_memory, cores, gpus
+from pydaub.learners.commands import Command
 from pydaub.records import Allocation, Failure, Outcome, Postponed, from_one, outcome_from_json
 
 if TYPE_CHECKING:
@@ -41,10 +43,10 @@ LAST: Final = "pydaub.evaluation.evaluate:find_libraries"  # called once all lib
 class IsolatedEngine:
     """An engine over a supervisor, which runs calls in child processes: a `Nursery` here, a `Fleet` on a cluster.
 
-    `slots` returns how many evaluations there is room for at the moment. Learners that use a GPU get one of `gpus`, one
-    evaluation at a time for each; where there is none, they use the CPU. The task is written to `folder`, where workers
-    find it, and where the fitted learner with the best score so far and the best one of the full size are kept.
-    `limits` hold for each evaluation.
+    `slots` returns how many evaluations there is room for at the moment. Learners that use a GPU get one of `gpus`, or
+    as many as a command says, one evaluation at a time for each; where there is none, they use the CPU. The task is
+    written to `folder`, where workers find it, and where the fitted learner with the best score so far and the best one
+    of the full size are kept. `limits` hold for each evaluation.
     """
 
     def __init__(  # noqa: PLR0913  # what to run, where, and with what
@@ -146,7 +148,10 @@ class IsolatedEngine:
             return
         if guess and self._reuse and can_go_on(self._learners[allocation.learner].estimator):
             raise RefusedAllocation(f"{allocation} must not be guessed: it starts from the sizes asked for before.")
-        if allocation.learner in self._on_gpu and not self._gpus:
+        if guess and self._command(allocation):
+            raise RefusedAllocation(f"{allocation} must not be guessed: a command may start from the sizes before.")
+        allocation = self._unhurried(allocation)
+        if len(self._gpus) < self._gpus_for(allocation):
             if guess:
                 raise RefusedAllocation(f"{allocation} must not be guessed: every GPU is in use.")
             self._queued.append(allocation)
@@ -155,8 +160,9 @@ class IsolatedEngine:
 
     def _begin(self, allocation: Allocation) -> None:
         """Send an evaluation to a worker, with a GPU if the learner uses one."""
-        if allocation.learner in self._on_gpu:
-            self._gpu_of[allocation] = self._gpus.pop(0)
+        if count := self._gpus_for(allocation):
+            self._gpu_of[allocation] = ",".join(self._gpus[:count])
+            del self._gpus[:count]
         cores = min(self._slots - self._busy, self._most_cores(allocation)) if self.spreads(allocation) else 1
         self._other_cores[allocation] = cores - 1
         arguments = {
@@ -172,8 +178,33 @@ class IsolatedEngine:
         if allocation.limit is not None and allocation.limit < (limits.seconds or math.inf):
             limits = replace(limits, seconds=allocation.limit)
         reusable, needed = allocation.learner in self._in_jvm, self._needed[allocation.learner]
-        key = self._supervisor.begin(arguments, limits, reusable=reusable, preload=needed)
+        if self._here and (command := self._command(allocation)):
+            arguments["seconds"] = limits.seconds
+            limits = replace(limits, memory=command.memory or limits.memory)
+            key = self._here.begin(arguments, limits, program=True, preload=needed)
+        else:
+            key = self._supervisor.begin(arguments, limits, reusable=reusable, preload=needed)
         self._running[key] = allocation
+
+    def _gpus_for(self, allocation: Allocation) -> int:
+        """Return how many GPUs an evaluation needs."""
+        if allocation.learner not in self._on_gpu:
+            return 0
+        command = self._command(allocation)
+        return command.gpu if command else 1
+
+    def _unhurried(self, allocation: Allocation) -> Allocation:
+        """Return an allocation without the limit that it would not be begun above, if it is a command's first one.
+
+        A limit without a forecast is meant for learners that take seconds: it would end trainings that take minutes
+        again and again.
+        """
+        first = self._command(allocation) and before_it(self._bench, allocation, allocation.size - 1) is None
+        return replace(allocation, limit=None) if first else allocation
+
+    def _command(self, allocation: Allocation) -> Command | None:
+        estimator = self._learners[allocation.learner].estimator
+        return estimator if isinstance(estimator, Command) else None
 
     def collect(self, timeout: float | None = None) -> tuple[Allocation, Outcome] | None:
         """Wait until an evaluation has ended, for at most `timeout` seconds."""
@@ -207,9 +238,9 @@ class IsolatedEngine:
 
     def _pass_gpu_on(self, allocation: Allocation) -> None:
         """Give the GPU of an evaluation that has ended to the next one that waits."""
-        if gpu := self._gpu_of.pop(allocation, None):
-            self._gpus.append(gpu)
-        while self._gpus and self._queued:
+        if given := self._gpu_of.pop(allocation, None):
+            self._gpus += given.split(",")
+        while self._queued and len(self._gpus) >= self._gpus_for(self._queued[0]):
             self._begin(self._queued.pop(0))
 
     def close(self) -> None:

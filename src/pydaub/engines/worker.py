@@ -16,10 +16,12 @@ import pandas as pd
 from pydaub.data import prepare
 from pydaub.errors import FolderTrouble, one_line
 from pydaub.evaluation.combining import combine
+from pydaub.evaluation.commands import Call, evaluated
 from pydaub.evaluation.evaluate import Task, evaluate, fitted_on
 from pydaub.evaluation.workbench import Workbench, unpickled
 from pydaub.isolation.child import Answer
 from pydaub.learners import portfolio
+from pydaub.learners.commands import Command
 from pydaub.records import Allocation, Measurement, outcome_to_json
 
 if TYPE_CHECKING:
@@ -59,18 +61,29 @@ def work_at(call: str, **arguments: Any) -> Any:  # noqa: ANN401  # an Answer, o
 
 
 def evaluate_at(  # noqa: PLR0913, PLR0917  # what to evaluate, where, and with what
-    folder: str, learner: str, size: int, above: float, gpu: str | None = None, cores: int = 1
+    folder: str,
+    learner: str,
+    size: int,
+    above: float,
+    gpu: str | None = None,
+    cores: int = 1,
+    seconds: float | None = None,
 ) -> Answer:
     """Evaluate a learner, and keep it in the folder if its validation score is at least `above`.
 
-    `gpu` is the only one that it may use, and `cores` the number of workers whose cores it may use.
+    `gpu` are the only ones that it may use, `cores` is the number of workers whose cores it may use, and `seconds` the
+    time limit, which only a command is told.
     """
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     bench = Workbench(Path(folder))
     allocation = Allocation(learner, size)
     try:
-        evaluation = evaluate(_on_cores(bench.task(learner), cores), allocation, bench)
+        task = _on_cores(bench.task(learner), cores)
+        if isinstance(task.learners[learner].estimator, Command):
+            outcome = evaluated(Call(task, allocation, bench, task.threads, seconds, gpu or ""))
+            return Answer(outcome_to_json(outcome), reusable=False)
+        evaluation = evaluate(task, allocation, bench)
     except FolderTrouble as error:
         return Answer({TROUBLE: str(error)}, reusable=False)
     outcome = evaluation.outcome

@@ -150,7 +150,7 @@ def evaluate(task: Task, allocation: Allocation, memory: Memory | None = None) -
     try:
         with _surroundings(task, allocation):
             sample, fitted = task.data.train(allocation.size, blocks=_in_blocks(task, allocation)), None
-            scored = _rows_scored(task, allocation.size)
+            scored = rows_scored(task, allocation.size)
             if task.cv is None:
                 measured, fitted = _measured(task, allocation, sample, task.data.valid(scored), memory)
                 fitted = _handed_over(task, allocation, fitted)
@@ -213,7 +213,7 @@ def thread_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _rows_scored(task: Task, size: int) -> int | None:
+def rows_scored(task: Task, size: int) -> int | None:
     """Return the number of validation rows for a sample of this size; None for all of them."""
     if task.cv is not None or task.score_rows != "few" or size == task.data.full_size:
         return None

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -32,8 +33,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import cloudpickle
 
-from pydaub.data import Prepared
 from pydaub.data.checksums import Damaged
+from pydaub.data.rowfiles import open_rows
 from pydaub.data.writing import read_sealed, write_sealed, write_whole
 from pydaub.errors import KEPT, FolderTrouble, InputError, is_of_learner, one_line
 from pydaub.evaluation.encoded import Encoded, make_room, read, touch, write
@@ -43,11 +44,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from pydaub.data import Prepared
     from pydaub.evaluation.evaluate import Task
     from pydaub.learners import Learner
 
 FITTED, PREDICTED = "fitted", "predicted"
 PARTS: Final = ("learners", "learned", FITTED, PREDICTED, "encoded")
+COMMANDS: Final = "commands"  # a folder for each learner that is a command, and in it one for each size
+ROWS: Final = "rows"  # a folder for the files of rows that commands are given
+UNSAFE, LONGEST = re.compile(r"[^A-Za-z0-9_=+-]+"), 80  # characters of names that not every file system allows
 SELECTED: Final = "-selected"  # how the names of learners that are fitted once more end
 
 
@@ -99,7 +104,7 @@ class Workbench:
                 self._save_rows(task.data, data)
         elif task.data.folder == data.resolve():
             return  # the caller has opened and checked these rows
-        elif Prepared.open(data, checked=True).fingerprint != task.data.fingerprint:
+        elif open_rows(data, checked=True).fingerprint != task.data.fingerprint:
             raise InputError(f"{data} must hold the same rows as this run, got others. Choose another folder.")
 
     def _save_rows(self, rows: Prepared, folder: Path) -> None:
@@ -110,6 +115,13 @@ class Workbench:
             rows.map_saved(folder)  # the workers need them, this process does not
         except InputError as error:
             raise FolderTrouble(f"{error} {KEPT}") from None
+
+    def place(self, allocation: Allocation) -> Path:
+        """Return the folder of a command for a size, which stays."""
+        name = UNSAFE.sub("-", allocation.learner)[:LONGEST]
+        if name != allocation.learner:
+            name = f"{name}-{_digest(allocation.learner)[:8]}"
+        return self.folder / COMMANDS / name / str(allocation.size)
 
     def make_folders(self) -> None:
         """Create the folders for learners and for what they leave."""
@@ -153,7 +165,7 @@ class Workbench:
         """Return the prepared rows."""
         with self._needed("read"):
             try:
-                rows = Prepared.open(self.folder / "data")
+                rows = open_rows(self.folder / "data")
             except InputError as error:
                 raise FolderTrouble(f"{error} {KEPT}") from None
         rows.shared = self.folder / "encoded"

@@ -78,7 +78,7 @@ def _answer(function: Callable[..., Any], request: Mapping[str, Any], output: in
     """Run a call and return its answer as a line of JSON; apply the limits first if `output` is given."""
     try:
         if output is not None:
-            _settle(request["memory"], output)
+            _settle(None if request["program"] else request["memory"], output)
         value = function(**request["arguments"])
         answer = value if isinstance(value, Answer) else Answer(value, reusable=True)
         return json.dumps({"value": answer.value, "reusable": answer.reusable}).encode() + b"\n"

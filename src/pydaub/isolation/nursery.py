@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
 from pydaub.isolation.proc import kill_marked, was_stopped
-from pydaub.isolation.server import STOPS
+from pydaub.isolation.server import GRACE, STOPS
 from pydaub.within import Folder
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ ENVIRONMENT: Final = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # Arrow's own pool reserves a gigabyte, which RLIMIT_DATA would count
     "PYTHONUNBUFFERED": "1",
 }
+CHANGED: Final = (*ENVIRONMENT, "PYTHONPATH")
+BEFORE: Final = f"{OWN}BEFORE"  # a variable with what these were, as JSON, for programs that calls run
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,14 @@ class Limits:
 
 
 NO_LIMITS: Final = Limits()
-NOTHING: Final[dict[str, Any]] = {"arguments": {}, "seconds": None, "memory": None, "reusable": False, "preload": []}
+NOTHING: Final[dict[str, Any]] = {
+    "arguments": {},
+    "seconds": None,
+    "memory": None,
+    "reusable": False,
+    "program": False,
+    "preload": [],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +146,14 @@ class Nursery:
         self._resting: int | None = None  # the key of a child that does nothing, to see whether it is killed too
         self._marker = f"{OWN}{secrets.token_hex(8)}"  # a variable by which all descendants are found
         self._note: Path | None = None
+        self._programs = False  # whether any call has run a program
         self._start()
 
     def _start(self) -> None:
         self._server, theirs = Pipe()
         self._stops, self._looked = 0, time.monotonic()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        before = {name: value for name, value in environment.items() if name in CHANGED}
         self._process = subprocess.Popen(  # noqa: S603  # this very interpreter, with our own arguments
             [sys.executable, "-P", "-c", f"from pydaub.isolation.server import serve; serve({theirs.fileno()})"],
             pass_fds=[theirs.fileno()],
@@ -151,6 +162,7 @@ class Nursery:
                 **environment,
                 **ENVIRONMENT,
                 "PYTHONPATH": os.pathsep.join(filter(None, self._setup["path"])),
+                BEFORE: json.dumps(before),
                 self._marker: "",
             },
             start_new_session=True,  # Ctrl-C in the terminal must reach the owner only
@@ -209,20 +221,25 @@ class Nursery:
         limits: Limits = NO_LIMITS,
         *,
         reusable: bool = False,
+        program: bool = False,
         preload: Sequence[str] = (),
     ) -> int:
         """Start a call in a child process and return its key.
 
         `preload` is what the server should import before, if it has not yet. With `reusable`, the call may run in the
-        child of an earlier reusable call, and later ones may run in its child.
+        child of an earlier reusable call, and later ones may run in its child. With `program`, it runs a program: that
+        is asked to end (SIGTERM) `GRACE` seconds before it is killed, unless it uses too much memory, and the kernel
+        does not limit what it reserves.
         """
         self._keys += 1
+        self._programs |= program
         request = {
             "key": self._keys,
             "arguments": dict(arguments),
             "seconds": None if limits.seconds is None else float(limits.seconds),
             "memory": None if limits.memory is None else int(limits.memory),
             "reusable": reusable,
+            "program": program,
             "preload": list(preload),
         }
         self._calls[self._keys] = _Call(request)
@@ -359,7 +376,7 @@ class Nursery:
         self._server.close()  # the server sees end-of-file, kills its children and exits
         self._process.terminate()  # ends a server that is still importing modules; a running one ignores it
         try:
-            self._process.wait(5)
+            self._process.wait(5 + GRACE * self._programs)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 
 def processes() -> set[int]:
@@ -38,6 +39,19 @@ def children_of(pid: int) -> set[int]:
     with suppress(psutil.Error):
         return {child.pid for child in psutil.Process(pid).children()}
     return set()
+
+
+def opened(name: str) -> dict[Path, int]:
+    """Return the files of this name that processes have open, each with one of these processes."""
+    import psutil
+
+    found: dict[Path, int] = {}
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            found.update(
+                {Path(file.path): process.pid for file in process.open_files() if Path(file.path).name == name}
+            )
+    return found
 
 
 def resident(pid: int) -> int:

@@ -232,6 +232,26 @@ def prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
+def writers_of(name: str) -> dict[Path, int]:
+    """Return the files of this name that processes have open to write, each with one of these processes.
+
+    Only processes of this user are looked at, or all for root.
+    """
+    if not LINUX:
+        return portable.opened(name)
+    found: dict[Path, int] = {}
+    for pid in processes():
+        with suppress(OSError):
+            for entry in os.scandir(f"/proc/{pid}/fd"):
+                with suppress(OSError, ValueError, IndexError):
+                    path = Path(os.readlink(entry.path))  # noqa: PTH115  # several times as fast
+                    if path.name == name:
+                        flags = Path(f"/proc/{pid}/fdinfo/{entry.name}").read_text().split("flags:")[1].split()[0]
+                        if int(flags, 8) & (os.O_WRONLY | os.O_RDWR):
+                            found[path] = pid
+    return found
+
+
 def gpus() -> list[str]:
     """Return the GPUs that this process may use, as CUDA numbers them; none where there is no driver for them."""
     given = os.environ.get("CUDA_VISIBLE_DEVICES")

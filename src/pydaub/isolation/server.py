@@ -42,6 +42,7 @@ DRAINS: Final = 100  # reads, each of 64 KiB
 MOST_ANSWER: Final = 1 << 28  # bytes; a child that writes more to the server is killed
 NEAR: Final = 0.5  # a signal that ends a child using more than this share of its memory limit counts as lack of memory
 STOPS: Final = 3  # how often a process that was stopped is continued before that is given up
+GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL for a program
 PAUSE_SHARE: Final = 9  # the memory of a child is measured for at most a tenth of the time
 # Signals by which somebody else ends a process: an administrator, the system, or another learner.
 OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
@@ -90,8 +91,10 @@ class _Child:
     requests: int  # descriptor to which further calls are written
     key: int | None = None  # of the call that it is running
     reusable: bool = False
+    program: bool = False  # whether the call runs a program, which is asked to end before it is killed
     began: float = 0.0
     deadline: float = math.inf
+    kill_at: float = math.inf  # when a program is killed that was asked to end
     oom_kills: int = 0  # by the kernel, before the call began
     peak: int = 0
     look_at: float = 0.0  # when its memory is measured next
@@ -108,14 +111,24 @@ class _Child:
 
     def take(self, request: Mapping[str, Any]) -> None:
         """Record that this child now runs the requested call."""
-        self.key, self.reusable = request["key"], request["reusable"]
+        self.key, self.reusable, self.program = request["key"], request["reusable"], request["program"]
         self.began, self.oom_kills, self.peak = time.monotonic(), proc.oom_kills(), 0
         self.deadline = math.inf if request["seconds"] is None else self.began + request["seconds"]
         for pipe in self.pipes:
             pipe.content.clear()
 
+    def end(self, why: str) -> None:
+        """Ask a program to end, and kill it some time later; kill anything else at once."""
+        if not self.program:
+            self.kill(why)
+        elif self.killed is None:
+            self.killed, self.kill_at = why, time.monotonic() + GRACE
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGTERM)  # the child itself ignores it
+                os.killpg(self.pid, signal.SIGCONT)  # one that was stopped would not notice
+
     def kill(self, why: str) -> None:
-        self.killed = why
+        self.killed, self.kill_at = why, math.inf
         proc.kill(self.pid)
         os.kill(self.pid, signal.SIGKILL)  # in case it has left its process group
 
@@ -166,13 +179,28 @@ class _Server:
             self._kill_all()
 
     def _kill_all(self) -> None:
-        """Kill the children, and the orphans that each of them leaves, until no process is left."""
+        """End the children, and the orphans that each of them leaves, until no process is left."""
         with suppress(ChildProcessError):
+            self._end_programs()
             while True:
                 for pid in self._children:
                     proc.kill(pid)
                 proc.kill_strays(set())
                 self._children.pop(os.wait()[0], None)
+
+    def _end_programs(self) -> None:
+        """Ask programs to end, and wait until they have; kill all other children meanwhile."""
+        for child in self._children.values():
+            child.end("closed")
+        while programs := [child for child in self._children.values() if child.program]:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            if pid:
+                proc.kill(pid)  # the rest of its process group
+                self._children.pop(pid, None)
+            elif time.monotonic() > max((each.kill_at for each in programs if each.kill_at < math.inf), default=0.0):
+                return
+            else:
+                time.sleep(POLL_SECONDS / 2)
 
     def _received(self) -> Any:  # noqa: ANN401  # the set-up, or a request
         """Return what the owner has sent; exit if the owner is gone."""
@@ -202,7 +230,8 @@ class _Server:
     def _pause(self) -> float | None:
         """Return how many seconds the loop may wait for events before it must check the limits."""
         busy = [child for child in self._children.values() if child.busy]
-        nearest = min((child.deadline for child in busy), default=math.inf) - time.monotonic()
+        times = [*(child.deadline for child in busy), *(child.kill_at for child in self._children.values())]
+        nearest = min(times, default=math.inf) - time.monotonic()
         if any(child.memory is not None for child in busy):
             nearest = min(nearest, POLL_SECONDS)
         return None if nearest == math.inf else min(max(nearest, 0.0), LONGEST_WAIT)
@@ -211,7 +240,7 @@ class _Server:
         if "cancel" in request:
             for child in self._children.values():
                 if child.key == request["cancel"]:
-                    child.kill("cancelled")
+                    child.end("cancelled")
             return
         if request["reusable"]:
             for child in self._children.values():
@@ -262,10 +291,12 @@ class _Server:
             self._selector.register(pipe.descriptor, selectors.EVENT_READ, pipe)
 
     def _enforce(self, child: _Child) -> None:
-        """Kill a child that is over one of its limits."""
+        """End a child that is over one of its limits, and kill a program that was asked to end and has not."""
+        now = time.monotonic()
+        if now >= child.kill_at:
+            child.kill(child.killed or "closed")
         if not child.busy:
             return
-        now = time.monotonic()
         if child.memory is not None and now >= child.look_at:
             used = proc.used(child.pid, child.base, NEAR * child.memory)
             if used > child.memory:  # processes that end while they are counted can make the sum too large: count again
@@ -273,7 +304,7 @@ class _Server:
             child.peak = max(child.peak, used)
             child.look_at = time.monotonic() + PAUSE_SHARE * (time.monotonic() - now)
         if now >= child.deadline:
-            child.kill("timeout")
+            child.end("timeout")
         elif len(child.result.content) > MOST_ANSWER:
             child.kill("answer")
         elif child.memory is not None and child.peak > child.memory:
@@ -329,7 +360,7 @@ class _Server:
         report = {
             "key": child.key,
             "seconds": time.monotonic() - child.began,
-            "peak_mb": peak / (1 << 20),
+            "peak_mb": (child.peak if child.program else peak) / (1 << 20),
             **_ended(child, status),
         }
         child.key = None

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydaub.errors import InputError
 from pydaub.learners.base import Learner, Portfolio, Recipe
+from pydaub.learners.commandfile import read_commands
+from pydaub.learners.commands import Command
 from pydaub.learners.encoding import encoded
 from pydaub.learners.families import spaces, strong
 from pydaub.learners.own import DUPLICATE, combinations, from_file, listed
@@ -19,13 +21,14 @@ from pydaub.learners.sklearn import CLASSIFIERS, REGRESSORS
 from pydaub.learners.spaces import Space
 from pydaub.learners.streaming import STREAMED_CLASSIFIERS, STREAMED_REGRESSORS
 from pydaub.learners.weka.table import WEKA
-from pydaub.records import PORTFOLIOS
+from pydaub.records import PORTFOLIOS, is_command_file
 
 if TYPE_CHECKING:
     from pydaub.data.schema import Schema, Task
 
 __all__ = [
     "PAPER",
+    "Command",
     "Learner",
     "Portfolio",
     "Recipe",
@@ -182,6 +185,8 @@ def _chosen(items: list[Any], schema: Schema) -> dict[str, Recipe | Learner]:
 
 
 def _meant(item: Any, schema: Schema) -> Mapping[str, Recipe | Learner]:  # noqa: ANN401  # as in `portfolio`
+    if is_command_file(item):
+        return read_commands(item).learners
     if _is_file(item):
         return from_file(item, schema)
     if not isinstance(item, str):
@@ -236,4 +241,4 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
 
 def _is_file(item: object) -> bool:
-    return isinstance(item, Path) or (isinstance(item, str) and item.endswith(".py"))
+    return isinstance(item, Path) or (isinstance(item, str) and item.endswith(".py")) or is_command_file(item)

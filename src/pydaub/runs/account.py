@@ -25,7 +25,7 @@ from pydaub.events import (
     Submitted,
     Withdrawn,
 )
-from pydaub.records import Allocation, Failure, Measurement, Outcome, Postponed, Scores
+from pydaub.records import REFUSED, Allocation, Failure, Measurement, Outcome, Postponed, Scores
 from pydaub.runs.result import Result, Step, projected_seconds
 
 if TYPE_CHECKING:
@@ -276,7 +276,10 @@ class Account:
             taken = f"{outcome.seconds:,.1f} s with {allocation.size:,} rows"
             self._log(f"{name} waits: it was ended after {taken}, longer than it is worth now.", name)
         elif isinstance(outcome, Failure):
-            words = f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {outcome.message.rstrip('.')}."
+            said = outcome.message.rstrip(".")
+            words = f"{name} failed with {allocation.size:,} rows: {outcome.kind}, {said}."
+            if outcome.kind == REFUSED:
+                words = f"{name} refuses {allocation.size:,} rows: {said}."
             self._log(words, name)
         if allocation in self.strategy.outstanding:
             self._tell(allocation, outcome)
@@ -499,7 +502,7 @@ class Account:
 
         def status(name: str) -> Status:  # noqa: PLR0911  # one for each word
             if failure := failures.get(name):
-                return Status("failed", f"{failure.kind}: {failure.message}" if failure.message else failure.kind)
+                return _failed(failure)
             if name in dropped:
                 return Status("dropped", "by hand")
             if state in ("finished", "stopped") and leader and name == leader.learner:
@@ -528,3 +531,9 @@ class Account:
         if asked := next(waiting, None):
             return asked
         return next((guess for guess in self.strategy.forecast() if guess.learner not in training), None)
+
+
+def _failed(failure: Failure) -> Status:
+    if failure.kind == REFUSED:
+        return Status(REFUSED, failure.message)
+    return Status("failed", f"{failure.kind}: {failure.message}" if failure.message else failure.kind)

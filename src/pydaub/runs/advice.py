@@ -119,7 +119,12 @@ def advise(account: Account, delta: float | None = None) -> Advice:
     if leader not in full:
         raise InputError("Advice needs a run in which a learner had all training rows. Let the run finish first.")
     if scores.cross_validated or not scores.rows:
-        raise InputError("Advice must be about validation rows, and this run has none: it cross-validated.")
+        why = (
+            "has none: it cross-validated"
+            if scores.cross_validated
+            else "does not know them: its learners are commands"
+        )
+        raise InputError(f"Advice must be about validation rows, and this run {why}.")
     own = full[leader]
     pairs = [
         (own.valid_score - each.valid_score, _error(own.parts, each.parts))

@@ -11,6 +11,8 @@
       schema.json       what the columns are, for new rows
       page.json         token and port of the live page, for its owner only
       notes.txt         what a person has noted on the run
+      commands/ rows/   what commands left, by learner and size (what they printed too), and the rows they were given
+      every-row.sh      trains a selected command on all rows, validation rows included
       learners/ learned/ fitted/ predicted/ task.pkl     for workers; not needed once the run has ended
       processes.txt     a variable that the workers' processes have, while the run goes on
 """
@@ -30,17 +32,18 @@ from typing import TYPE_CHECKING, Any, Final, get_origin, get_type_hints
 from uuid import uuid4
 
 from pydaub.algorithm.strategies import DEFAULT
-from pydaub.data import Prepared, Schema, Split, load
+from pydaub.data import Schema, Split, load
 from pydaub.data.checksums import opened, sealed
 from pydaub.data.formats import is_named
 from pydaub.data.formats.base import what_is_there
 from pydaub.data.formats.folders import is_glob
 from pydaub.data.formats.stores import is_address
 from pydaub.data.names import listed
+from pydaub.data.rowfiles import open_rows, rows_of
 from pydaub.data.writing import sync, write_whole
 from pydaub.errors import InputError
 from pydaub.events import Started
-from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS
+from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS, is_command_file
 from pydaub.runs import ABOUT, JOURNAL, LINKED, RUNS
 from pydaub.runs.account import Account
 from pydaub.runs.journal import is_held, read
@@ -48,6 +51,8 @@ from pydaub.within import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydaub.data import Prepared
 
 RESULT: Final = "result.json"
 SCHEMA: Final = "schema.json"
@@ -88,15 +93,25 @@ class Request:
     score_rows: str | None = None
     metrics: str = METRICS[0]
     weka_jar: str | None = None
+    rows: str | None = None
+    full_size: int | None = None
 
     def resolved(self) -> Request:
         """Return the request with absolute paths, so that it can be repeated from any folder."""
         items = [_absolute(item) for item in self.learners.split(",")]
-        validation = None if self.validation is None else _source(self.validation)
-        return replace(self, data=_source(self.data), learners=",".join(items), validation=validation)
+        validation, rows = (None if each is None else _source(each) for each in (self.validation, self.rows))
+        return replace(self, data=_source(self.data), learners=",".join(items), validation=validation, rows=rows)
+
+    @property
+    def commands(self) -> bool:
+        """Whether DATA is a file of learners that are commands."""
+        return is_command_file(self.data)
 
     def load(self) -> Prepared:
         """Read and prepare the data that was asked for."""
+        if self.commands:
+            rows, validation = (None if each is None else Path(each) for each in (self.rows, self.validation))
+            return rows_of(rows, validation, self.full_size, self.seed)
         split = Split(self.fraction, self.time is not None, self.cv is not None, self.validation_rows)
         return load(
             self.data,
@@ -184,7 +199,7 @@ class RunFolder:
         place = self.path / "data"
         if place.exists():
             try:
-                data = Prepared.open(place, checked=True)
+                data = open_rows(place, checked=True)
             except InputError as error:
                 again = "" if place.is_symlink() else f" `pydaub resume` does so if you remove {place}."
                 raise InputError(f"{error}{again}") from None

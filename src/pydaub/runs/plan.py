@@ -30,6 +30,7 @@ from pydaub.learners.costs import growths_of, promises_of, with_costs
 from pydaub.learners.spaces import Space
 from pydaub.learners.weka.jar import jar
 from pydaub.records import METRICS, SCORE_ROWS, Scores, number
+from pydaub.runs.commands import check_task, promises_of_commands, scores_of_commands, suited_parameters
 from pydaub.runs.drawing import first_points
 
 if TYPE_CHECKING:
@@ -120,6 +121,11 @@ class Plan:
     spaces: Mapping[str, Space] = field(default_factory=dict)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes that the strategy may ask for."""
+        return self.strategy.schedule.sizes
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What makes two runs the same, as plain JSON values: the first line of the journal."""
         task = self.task
@@ -194,6 +200,7 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     `parameters` are those of the strategy; None stands for its default.
     """
     check_scoring(task.scoring)
+    check_task(task)
     if isinstance(task.scoring, str):
         check_scoring_fits(task.data, task.scoring)
     if task.ensemble and not isinstance(task.scoring, str | None):
@@ -205,7 +212,7 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
     task, spaces = _with_first_draws(task)
     counts = {name: None if space.count == math.inf else int(space.count) for name, space in spaces.items()}
     features, classes = schema.features, max(len(schema.classes), 1)
-    resolved = with_costs(parameters or {}, estimators, features, classes)
+    resolved = with_costs(suited_parameters(task, strategy, parameters or {}), estimators, features, classes)
     members = MEMBERS if task.ensemble else 1
     made = make_strategy(
         strategy,
@@ -217,7 +224,7 @@ def plan(task: Task, strategy: str, parameters: Mapping[str, Any] | None = None,
         members,
         counts,
         {name: learner.family for name, learner in task.learners.items() if learner.family},
-        promises_of(estimators, few(schedule.sizes)[0], features, classes),
+        promises_of(estimators, few(schedule.sizes)[0], features, classes) | promises_of_commands(task),
     )
     task = _scored_for(task, made)
     first = made.schedule.sizes[0]
@@ -255,6 +262,8 @@ def _scored_for(task: Task, strategy: Strategy) -> Task:
 
 def scores_of(task: Task) -> Scores:
     """Return what the scores of a task are. Scikit-learn's scorers of errors are negative, and named so."""
+    if (found := scores_of_commands(task)) is not None:
+        return found
     known, name = _known_scorer(task)
     if task.floor is not None:
         return _on_rows(task, Scores(name, top=-_checked_floor(task, known), proportion=False))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from pydaub.errors import InputError, PydaubError, SavedLearnerError, one_line
 from pydaub.isolation.nursery import Limits, Nursery
 from pydaub.isolation.proc import cores
+from pydaub.runs.saving import refuse_program, saved_in
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -36,6 +37,7 @@ class Predictor:
     """
 
     def __init__(self, folder: Path, *, trust: bool = False, seconds: float | None = None) -> None:
+        refuse_program(folder, saved_in(folder))
         self._saved = {"folder": str(folder), "trust": trust}
         self._limits = Limits(seconds=PATIENCE if seconds is None else seconds)
         self._stack = ExitStack()

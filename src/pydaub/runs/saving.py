@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pydaub.data import Prepared
 
 SAFE, PICKLE, ABOUT = "model.skops", "model.pkl", "model.json"
+SCRIPT: Final = "every-row.sh"  # trains a command on every row
 # What the learners of the portfolios are made of, as pairs of a loader of skops and a type; a test makes this list from
 # them. The loader matters: setting the fields of an object may be harmless where calling its constructor is not.
 TRUSTED: Final = Path(__file__).with_name("trusted.txt")
@@ -41,11 +43,23 @@ RUNS_CODE: Final = "loading it runs code from the file"
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """What a learner that is a command has left: its model, and a script that trains it on every row."""
+
+    model: str
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
-    """Where a learner was saved. `reason` says why it is a pickle, or why there is no file; None if it is skops."""
+    """Where a learner was saved. `reason` says why it is a pickle, or why there is no file; None if it is skops.
+
+    A `program` has no such file: it has left a model of its own.
+    """
 
     path: Path | None
     reason: str | None = None
+    program: Program | None = None
 
 
 def save_members(  # noqa: PLR0913  # what is saved, and how
@@ -108,8 +122,22 @@ def not_saved(folder: Path, reason: str) -> Saved:
     return saved
 
 
+def save_program(folder: Path, program: Program) -> Saved:
+    """Record what a command has left; delete a learner that was saved before."""
+    saved = Saved(None, None, program)
+    try:
+        for name in (SAFE, PICKLE):
+            Folder(folder).remove(name)
+        Folder(folder).write(SCRIPT, program.script.encode())
+        _describe(folder, saved)
+    except OSError as error:
+        raise FolderTrouble(f"{folder} could not be written: {error.strerror}. {KEPT}") from None
+    return saved
+
+
 def _describe(folder: Path, saved: Saved) -> None:
-    about = {"file": saved.path and saved.path.name, "reason": saved.reason}
+    model = {"model": saved.program.model} if saved.program else {}
+    about = {"file": saved.path and saved.path.name, "reason": saved.reason, **model}
     Folder(folder).write(ABOUT, json.dumps(about).encode())
 
 
@@ -150,15 +178,24 @@ def _pickled(fitted: Any, rows: Any) -> bytes:
 def saved_in(folder: Path) -> Saved:
     """Return how the learner in a folder was saved, without loading it."""
     inside = Folder(folder)
-    try:
-        reason = json.loads(inside.read(ABOUT))["reason"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        reason = None
+    reason = model = None
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        about = json.loads(inside.read(ABOUT))
+        reason, model = about["reason"], about.get("model")
     if inside.has(SAFE):
         return Saved(folder / SAFE)
     if inside.has(PICKLE):
         return Saved(folder / PICKLE, reason or "")
+    if isinstance(model, str):
+        with suppress(OSError):
+            return Saved(None, None, Program(model, inside.read(SCRIPT).decode(errors="replace")))
     return Saved(None, reason)
+
+
+def refuse_program(folder: Path, saved: Saved) -> None:
+    """Raise an error if what was saved is no learner that this process could use."""
+    if saved.program:
+        raise InputError(f"The selected learner of {folder} is a command. Its model is in {saved.program.model}.")
 
 
 def load(folder: Path, *, trust: bool = False) -> Any:
@@ -180,6 +217,7 @@ def load(folder: Path, *, trust: bool = False) -> Any:
     """
     saved = saved_in(folder)
     path = saved.path
+    refuse_program(folder, saved)
     if path is None and saved.reason:
         raise InputError(f"{folder} holds no learner: it could not be saved after the run ({saved.reason}).")
     if path is None:

@@ -16,6 +16,7 @@ from pydaub.isolation.proc import machine
 from pydaub.learners import built_in
 from pydaub.runs import JOURNAL, LINKED
 from pydaub.runs.certificate import certificate_of
+from pydaub.runs.commands import check_place, handed_over, refuse_addition
 from pydaub.runs.drawing import Drawing
 from pydaub.runs.handover import Handed, HandOver
 from pydaub.runs.journal import Journal
@@ -96,6 +97,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
     in that folder and not loaded into this process. With `interrupt`, Ctrl-C stops the run with the best learner so
     far, or ends that it is fitted once more.
     """
+    check_place(plan.task, where)
     plan = replace(plan, task=where.suited(plan.task))
     task, added = plan.task, dict[str, "Learner"]()
     described = {name: learner.description for name, learner in task.learners.items() if learner.description}
@@ -111,6 +113,7 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         engine = stack.enter_context(open_engine(task, where))
 
         def admit(name: str) -> None:
+            refuse_addition(task, name)
             let_in(name, built_in(name, task.data.schema))
 
         def let_in(name: str, learner: Learner) -> None:
@@ -145,8 +148,10 @@ def select(  # noqa: PLR0913  # everything that a person may ask for
         )
         with interrupt or nullcontext():
             account = loop.run()
-        handed = Handed()
-        if hand_over:
+        handed, chosen = Handed(), account.leader
+        if hand_over and chosen is not None and (saved := handed_over(task, chosen, where)):
+            handed = Handed(saved=saved)
+        elif hand_over:
             if combination := after.combine(account):
                 loop.combined(combination)
             if adjustment := after.adjust(account):

@@ -28,6 +28,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from pydaub import units
 from pydaub.algorithm.strategies import DEFAULT, PARAMETERS, STRATEGIES
 from pydaub.dashboard.report import Report
 from pydaub.data import Prepared, Split, prepare
@@ -48,7 +49,6 @@ from pydaub.isolation.nursery import Limits
 from pydaub.learners import PAPER, Learner, Space, combinations, listed, portfolio
 from pydaub.learners.own import kind
 from pydaub.records import METRICS, PORTFOLIOS, VALIDATION_FRACTION, VALIDATION_ROWS, Failure, score_text
-from pydaub.runs import units
 from pydaub.runs.interrupting import INTERRUPTED, Interrupt
 from pydaub.runs.plan import Sizes, check_after, check_scoring, default_scoring, plan
 from pydaub.runs.selection import NO_ENSEMBLE, NOT_ADJUSTED, Selection, select

@@ -10,7 +10,7 @@ import pandas as pd
 from pydaub.data.columns import check_roles
 from pydaub.data.frames import is_frame, native
 from pydaub.errors import InputError
-from pydaub.runs.units import names
+from pydaub.units import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pydaub.records import Allocation, Measurement, with_noise
+from pydaub.records import REFUSED, Allocation, Measurement, with_noise
 from pydaub.runs.certificate import INTERVAL, percent
 from pydaub.runs.forecasts import forecasts
 from pydaub.runs.standing import LIMITS, noise_of, standing
@@ -22,7 +22,7 @@ LAST: Final = 1e308  # of ranks, which JSON must be able to write
 BASELINES: Final = frozenset({"dummy", "dummy-median", "weka-zero-r"})  # they know nothing of a row
 WORDS: Final = 8  # of a remark, at most
 NINE_OF_TEN: Final = 1.645  # standard errors around a score
-OUT: Final = ("failed", "dropped")  # statuses of learners that cannot be selected
+OUT: Final = ("failed", REFUSED, "dropped")  # statuses of learners that cannot be selected
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def lines(account: Account, baselines: Collection[str] = BASELINES) -> list[Line
         leads = leader is not None and name == leader.learner
         size = leader.size if leader and leads else largest.get(name, 0)
         outcome = outcomes.get(Allocation(name, size)) if size else None
-        failed, measured = status.word == "failed", outcome if isinstance(outcome, Measurement) else None
+        failed, measured = status.word in ("failed", REFUSED), outcome if isinstance(outcome, Measurement) else None
         valid = None if measured is None else measured.valid_score
         expected = (None, None, None) if failed else _expected(account, ahead, name)
         baseline, known = name in baselines, expected[0] is not None
@@ -171,7 +171,7 @@ def _predict(account: Account, measured: Measurement | None) -> float | None:
 
 def _remark(found: Standing, status: Status, name: str, size: int, full: int) -> str:
     """Return what a person should know of a learner, in a few words."""
-    if status.word == "failed":
+    if status.word in ("failed", REFUSED):
         return _failure(status.why)
     if status.word == "dropped":
         return "dropped by hand"

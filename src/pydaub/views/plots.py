@@ -11,7 +11,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydaub.errors import InputError
-from pydaub.records import score_text
+from pydaub.records import REFUSED, score_text
 from pydaub.views.scales import in_view, limits, tick_labels, ticks
 from pydaub.views.story import learners
 from pydaub.views.summary import counted, plain, shortened
@@ -195,7 +195,7 @@ def contents(account: Account, told: Mapping[str, Mapping[str, Any]]) -> Content
         curves,
         {name: one["rows"] for name, one in told.items()},
         {name: _note(one) for name, one in told.items()},
-        {name for name, one in told.items() if one["status"] == "failed"},
+        {name for name, one in told.items() if one["status"] in ("failed", REFUSED)},
     )
 
 

@@ -21,7 +21,7 @@ DROP_TRAINING: Final = (
     "It is being trained now. Its process is stopped, and the work on this size is lost. You can restore it later."
 )
 # Commands that a run accepts for a learner, by its status; for all others, boost and drop.
-ACTIONS: Final = {"failed": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
+ACTIONS: Final = {"failed": ["retry"], "refused": ["retry"], "dropped": ["restore"], "has all rows": ["drop"]}
 DIGITS: Final = 6  # of forecasts and priorities, which change a little with every outcome
 # Titles of recorded figures, what they mean, and whether lower is better; others go by their own names.
 FIGURES: Final = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydaub.errors import InputError, grouped
 from pydaub.events import Steered
-from pydaub.records import Failure, Measurement, Postponed, score_text
+from pydaub.records import REFUSED, Failure, Measurement, Postponed, score_text
 from pydaub.runs.account import GOING_ON
 from pydaub.runs.advice import advise
 from pydaub.runs.regret import DELTA, regret
@@ -308,7 +308,8 @@ def event_line(event: Evaluated | Steered) -> str:
     if isinstance(outcome, Postponed):
         return f"[{event.clock:8.1f} s] {what} was ended: longer than it is worth now ({outcome.seconds:.2f} s)"
     if isinstance(outcome, Failure):
-        return f"[{event.clock:8.1f} s] {what} failed: {outcome.kind} ({outcome.message})"
+        how = REFUSED if outcome.kind == REFUSED else f"failed: {outcome.kind}"
+        return f"[{event.clock:8.1f} s] {what} {how} ({outcome.message})"
     training = "" if outcome.train_score is None else f"training {score_text(outcome.train_score)}, "
     scores = f"{training}validation {score_text(outcome.valid_score)}"
     return f"[{event.clock:8.1f} s] {what}: {scores} ({outcome.seconds:.2f} s)"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydaub import InputError
-from pydaub.runs.units import BYTES, SECONDS, memory, pairs, seconds
+from pydaub.units import BYTES, SECONDS, memory, pairs, seconds
 
 AMOUNTS = st.integers(min_value=1, max_value=10**6)
 
