@@ -89,7 +89,7 @@ class Candidates:
         self.spent = self.joined = 0.0
         self.falls = 0.0, 0
         self.left, self.stale = math.inf, True
-        self._plans: dict[str, Forecast] = {}  # of learners that came first: size by size, or all rows at once
+        self._plans: dict[str, tuple[tuple[Price, float], Forecast]] = {}  # at a price, with so much time left
         self._first: tuple[str, float] | None = None
         self._names: tuple[str, ...] = ()
 
@@ -149,14 +149,12 @@ class Candidates:
 
     def _plan(self, learner: str) -> Forecast:
         """Return the forecast of going on size by size, or with all rows at once, whichever is worth more."""
-        plan = self._plans.get(learner)
-        if plan is None or plan.steps[0][1] > self.left:
-            plan = self.index.forecasts[learner]
-            if len(plan.steps) > 1 and plan.steps[-1][1] <= self.left:
-                at_once, price = plan.at_once(), self.price()
-                plan = at_once if at_once.worth(price) > plan.worth(price) else plan
-            self._plans[learner] = plan
-        return plan
+        now, known = (self.price(), self.left), self.index.forecasts[learner]
+        if self._plans.get(learner, (None,))[0] != now:
+            at_once, wide = known.at_once(), len(known.steps) > 1 and known.steps[-1][1] <= self.left
+            straight = wide and at_once.worth(now[0]) > known.worth(now[0])
+            self._plans[learner] = now, at_once if straight else known
+        return self._plans[learner][1]
 
     def limited(self, allocation: Allocation, first_limit: float | None) -> Allocation:
         """Return the allocation with the time after which it is ended, several times its forecast.

@@ -144,7 +144,8 @@ class Frugal(Steerable):
     def forecast(self) -> Iterator[Allocation]:
         """Yield the rest of the first size, then the next sizes of the learners with the highest worth."""
         asked = next(iter(self._outstanding), None)
-        yield from self._beginners.trainings(self._beginners.size(self.schedule.sizes))
+        first = self._beginners.size(self.schedule.sizes)
+        yield from self._beginners.trainings(first)
         if self._why == "ensemble":
             wanted = (name for name in self._candidates.wanted(self._members) if name not in self._outstanding)
             yield from (self._limited(self._next_of(name)) for name in wanted)
@@ -156,8 +157,8 @@ class Frugal(Steerable):
             guesses = self._leaders(index.waiting, index.most(asked, following[0]) if alone and asked else None)
             yield from map(self._limited, self._candidates.promising(self._best_at_full, guesses, self._next_of))
             # With more workers than learners, also guess for learners without an outcome: do not wait for the slowest.
-            for size in self.schedule.sizes[1:]:
-                yield from self._beginners.trainings(size)
+            for size in self.schedule.sizes:
+                yield from self._beginners.trainings(size) if size > self.schedule.sizes[0] and size != first else ()
             yield from self._beginners.late(self.schedule.sizes[0])
 
     def priority(self, learner: str) -> float | None:
