@@ -362,7 +362,7 @@ def test_learners_of_ones_own_that_misbehave(tmp_path: Path) -> None:
     assert "Failed: 1 x error (RuntimeError: no luck): fails" in done.out
     assert "Failed: 1 x timeout (longer than 2 s): hangs" in done.out
     assert "read the sample in blocks need less: --learners sklearn,streaming." in done.out
-    assert "To give hangs another chance: `pydaub resume RUN --retry --learner-timeout " in done.out
+    assert "hangs another chance: `pydaub resume RUN --retry --learner-timeout " in done.out
     assert "fails with 125 rows failed: error (RuntimeError: no luck)" in done.err
     assert "Nothing is claimed about the 5 learners that failed." in done.out
     assert "It was saved as a pickle because skops could not save it (" in done.out

@@ -40,8 +40,8 @@ from tables import random_schedule, random_table
 
 SIZES = (10, 20, 40, 80, 160)
 SPENT = (
-    "{} % of the training time ({} s) went to learners that proved to be at least 0.01 worse than the best (1 of 2, by"
-    " their score on all rows or, with fewer rows, with 95 % confidence)."
+    "{} % of the training time ({} s) went to 1 of 2 learners that are at least 0.01 worse than the best."
+    " Where they had fewer than all rows, this is 95 % certain."
 )
 every_strategy = pytest.mark.parametrize("kind", STRATEGIES.values(), ids=STRATEGIES)
 

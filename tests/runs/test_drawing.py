@@ -47,7 +47,7 @@ def carried_out(folder: Path, workers: int | None = None, **parameters: Any) -> 
 
 
 def test_configurations_join_until_they_no_longer_pay(tmp_path: Path) -> None:
-    found = carried_out(tmp_path / "run", delta=0.01)
+    found = carried_out(tmp_path / "run", delta=0.001)
     drawn = [event for event in read(tmp_path / "run" / JOURNAL) if isinstance(event, Drawn)]
     assert len(drawn) > 8, "some joined"
     assert [event.learner for event in drawn] == [f"trees {number}" for number in range(1, len(drawn) + 1)]
@@ -60,14 +60,14 @@ def test_configurations_join_until_they_no_longer_pay(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [None, 2])
 def test_a_resumed_run_draws_the_same(workers: int | None, tmp_path: Path) -> None:
-    whole = carried_out(tmp_path / "run", workers, delta=0.01)
+    whole = carried_out(tmp_path / "run", workers, delta=0.001)
     journal = tmp_path / "run" / JOURNAL
     lines = journal.read_bytes().splitlines(keepends=True)
     places = [place for place, line in enumerate(lines) if b'"drawn"' in line][8:]
     assert places
     for place in (places[0], places[0] + 1, places[-1] + 3, len(lines) - 2):
         journal.write_bytes(b"".join(lines[: place + 1]))
-        again = carried_out(tmp_path / "run", workers, delta=0.01)
+        again = carried_out(tmp_path / "run", workers, delta=0.001)
         assert again.account.drawn == whole.account.drawn
         assert [step.allocation for step in again.result.steps] == [step.allocation for step in whole.result.steps]
         assert Account.of(read(journal)).result.selected == whole.result.selected

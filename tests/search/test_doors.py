@@ -145,8 +145,9 @@ def test_what_needs_names_or_learners_by_name_is_refused_without() -> None:
 
 
 def test_what_a_request_can_ask_for_is_a_parameter_of_the_search() -> None:
-    """Under the same name, but for those that scikit-learn names otherwise, and what only files need."""
+    """Under the same name, but for those that scikit-learn names otherwise, and what only files and commands need."""
     other = {"data", "target", "parameters", "encoding", "weka_jar", "validation"}  # `fit` takes rows instead
+    other |= {"rows", "full_size"}
     named = {"fraction": "validation_fraction", "seed": "random_state", "kinds": "kind"}
     asked = {named.get(field.name, field.name) for field in fields(Request)} - other
     assert asked - {*DaubSearch().get_params()} == set()

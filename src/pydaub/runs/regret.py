@@ -110,12 +110,9 @@ class Spent:
     def sentence(self) -> str:
         """The time in words."""
         spent = f"{100 * self.share:.0f} % of the training time ({self.seconds:,.1f} s)"
-        whom = (
-            f"learners that proved to be at least {self.delta:g} worse than the best ({self.worse} of {self.learners}"
-        )
-        how = "by their score on all rows or, with fewer rows, with 95 % confidence)"
-        rest = f"; of those with {100 * self.open_share:.0f} % it is open" if self.open else ""
-        return f"{spent} went to {whom}, {how}{rest}."
+        whom = f"{self.worse} of {self.learners} learners that are at least {self.delta:g} worse than the best"
+        rest = f" Of learners with {100 * self.open_share:.0f} % it is open." if self.open else ""
+        return f"{spent} went to {whom}. Where they had fewer than all rows, this is 95 % certain.{rest}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the attributes and the sentence as plain JSON values."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pydaub.algorithm.strategies.outlook import Outlook
     from pydaub.records import Allocation
 
+SHORT: Final = 2.0  # seconds that an ensemble may take, or as long as everything else
 LEAD: Final = 0.01  # of the error: a learner that was ahead by more with as many rows is tried further
 ALMOST_CERTAIN: Final = 0.05  # the quantile of an outstanding score by which others are measured meanwhile
 
@@ -193,7 +194,7 @@ class Candidates:
         if members == 1 or not self._race.at_full:
             return []
         likely = {name: self.index.forecasts[name].likely for name in self._waiting()}
-        count, wanted, left = 0, list[str](), self.spent - 2 * self.joined
+        count, wanted, left = 0, list[str](), max(self.spent - self.joined, SHORT) - self.joined
         for name, _ in sorted({**likely, **self._race.at_full}.items(), key=lambda each: -each[1]):
             if name in likely:
                 price = sum(seconds for _, seconds in self.index.forecasts[name].steps)
