@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pydaub import STRATEGIES, Allocation, Daub, Measurement, Result, Schedule, SlopeBound, Strategy, run
+from pydaub import STRATEGIES, Allocation, Daub, Frugal, Measurement, Result, Schedule, SlopeBound, Strategy, run
 from pydaub.algorithm.curve import Curve
 from pydaub.engines.recorded import Table
 from pydaub.engines.table import TableEngine
 from pydaub.errors import InputError
+from pydaub.learners.costs import GROWTHS, kind_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -127,8 +128,17 @@ class Curves:
         return found
 
 
+
+def _frugal(learners: Iterable[str], schedule: Schedule) -> Strategy:
+    """Return the default strategy, which knows the kinds of the learners, as in a run."""
+    names = [*learners]
+    kinds = {name: kind_of_name(name) for name in names}
+    return Frugal(names, schedule, growths={name: GROWTHS[kind] for name, kind in kinds.items() if kind in GROWTHS})
+
+
 METHODS: Final[dict[str, Callable[[Iterable[str], Schedule], Strategy]]] = {
     **STRATEGIES,
+    "frugal": _frugal,
     "daub without f^T": lambda learners, schedule: Daub(learners, schedule, SlopeBound(train_cap=False)),
 }
 
