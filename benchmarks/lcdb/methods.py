@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from benchmarks.lcdb.curves import Task
+    from pydaub.algorithm.seconds import Growth
     from pydaub.algorithm.strategies import Strategy
 
     Method: TypeAlias = Callable[[Task], Strategy | Chosen]
@@ -58,15 +59,21 @@ def grown(task: Task, first: float, ratio: float) -> Schedule:
 
 def _frugal(task: Task, delta: float) -> Strategy:
     """Weigh measured times, which grow as declared for the same kind of learner, as in a run."""
-    growths = {name: GROWTHS[kind] for name in task.learners if (kind := KINDS.get(name)) in GROWTHS}
-    return Frugal(task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows), growths=growths)
+    return Frugal(
+        task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows), growths=_growths(task)
+    )
+
+
+def _growths(task: Task) -> dict[str, Growth]:
+    return {name: GROWTHS[kind] for name in task.learners if (kind := KINDS.get(name)) in GROWTHS}
 
 
 def _declared(task: Task, delta: float) -> Strategy:
     """Decide by the costs that the package declares for its own learners; times count as they were recorded."""
     costs = with_costs({"costs": "declared"}, {OURS[name]: None for name in task.learners if name in OURS})["costs"]
     known = {name: costs[OURS[name]] for name in task.learners if name in OURS}
-    return Frugal(task.learners, Schedule(task.sizes), delta, scores=Scores(rows=task.valid_rows), costs=known)
+    scores, growths = Scores(rows=task.valid_rows), _growths(task)
+    return Frugal(task.learners, Schedule(task.sizes), delta, scores=scores, costs=known, growths=growths)
 
 
 def _daub(task: Task, first: int, ratio: float, *, train_cap: bool = True) -> Strategy:
