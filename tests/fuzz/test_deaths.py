@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 kills = st.lists(
-    st.tuples(st.sampled_from(["child", "server", "all"]), st.sampled_from([0.0, 0.05, 0.3, 1.0])), max_size=9
+    st.tuples(st.sampled_from(["child", "server", "all"]), st.sampled_from([0.0, 0.05, 0.3, 1.0])), max_size=5
 )
 
 

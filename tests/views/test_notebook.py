@@ -128,9 +128,7 @@ def test_a_real_notebook_shows_the_fit_the_verdict_and_the_report() -> None:
     client.NotebookClient(notebook, timeout=120, allow_errors=True).execute()
     fitted, search, report, silent, failed = (cell.outputs for cell in notebook.cells)
     assert [output.output_type for output in fitted] == ["display_data"], "one display, which is updated"
-    line = re.search(
-        r"bayes is selected with accuracy 0\.\d+ ± 0\.\d+ on all 105 rows[^<]*", fitted[0].data["text/html"]
-    )
+    line = re.search(r"bayes is selected: accuracy 0\.\d+ ± 0\.\d+ with all 105 rows[^<]*", fitted[0].data["text/html"])
     assert line
     assert line[0] in search[0].data["text/html"], "the same verdict"
     assert "sk-top-container" in search[0].data["text/html"], "and scikit-learn's diagram"

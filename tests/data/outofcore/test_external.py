@@ -662,7 +662,7 @@ def test_a_learner_that_needs_all_rows_in_memory_fails_and_a_streaming_one_wins(
     )  # fmt: skip
     assert done.code == 0, done.err
     assert re.search(r"Failed: 1 x memory \(.+\): copies", done.out)
-    assert "learners that read the sample in blocks: --learners sklearn,streaming" in done.out
+    assert "Learners that read the sample in blocks need less: --learners sklearn,streaming." in done.out
     assert "Selected stream-naive-bayes" in done.out
 
 

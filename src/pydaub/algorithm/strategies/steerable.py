@@ -96,7 +96,7 @@ class Steerable(Strategy):
     def tell(self, allocation: Allocation, outcome: Outcome) -> None:
         """Take in the outcome of the allocation that was asked for."""
         super().tell(allocation, outcome)
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, Failure) or self._has_all_rows(allocation.learner):
             self._boosts = [name for name in self._boosts if name != allocation.learner]
 
     @property
