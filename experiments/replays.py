@@ -128,7 +128,6 @@ class Curves:
         return found
 
 
-
 def _frugal(learners: Iterable[str], schedule: Schedule) -> Strategy:
     """Return the default strategy, which knows the kinds of the learners, as in a run."""
     names = [*learners]
