@@ -73,15 +73,12 @@ def test_the_margin_is_the_smallest_that_is_covered(rivals: list[Contender], bes
 
 
 def test_learners_that_went_on_tell_what_the_others_may_expect() -> None:
-    waiting = [0.7]
+    waiting = [0.7, 0.72]
     rose, stayed = [0.7, 0.8, 0.9, 0.95], [0.7, 0.7, 0.7, 0.7]
     risen, same = (field_of({"other": curve, "waiting": waiting}).contender("waiting") for curve in (rose, stayed))
-    alone = field_of({"waiting": waiting}).contender("waiting")
     assert risen is not None
     assert same is not None
-    assert alone is not None
-    assert risen.beats(0.8) > alone.beats(0.8) > same.beats(0.8)
-    assert risen.forecast == alone.forecast == same.forecast, "what is shown of it alone stays the same"
+    assert risen.beats(0.8) > same.beats(0.8)
 
 
 def test_slopes_are_over_two_doublings_as_recorded_ones_are() -> None:

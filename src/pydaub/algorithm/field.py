@@ -1,8 +1,9 @@
 """The learners of a run: the forecast of each from the curves of all, and who may be better than one of them.
 
-Learners on one data set rise and stay flat together. So the places of their scores in their forecasts, as normal
-variables, have a factor in common: those that went on from a size tell what the others have to expect from there. The
-correlation `SHARED` comes from `benchmarks/calibrate.py`, which prints how often the claims made here were true.
+Learners on one data set rise and stay flat together. What those that went on have shown is in the forecasts of the
+others (`experience.py`). What is left of it is a factor that the places of their scores in their forecasts, as normal
+variables, have in common. The correlation `SHARED` comes from `benchmarks/calibrate.py`, which prints how often the
+claims made here were true.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import math
 from bisect import insort
 from dataclasses import dataclass
-from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
 from pydaub.algorithm.experience import NORMAL, WEIGHTS, Experience, Moments, learned, reductions
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from pydaub.algorithm.seconds import Growth
     from pydaub.records import Scores
 
-SHARED: Final = 0.5  # correlation of the places of two learners
+SHARED: Final = 0.3  # correlation of the places of two learners
 ALIKE, OWN = math.sqrt(SHARED), math.sqrt(1 - SHARED)  # weights of the factor and of the rest
-PEERS: Final = 30  # most learners that tell of the factor, those with most rows
 SUREST: Final = 1 - 1e-12
 HALVINGS: Final = 24  # of the interval in which the margin is searched
 NEGLIGIBLE: Final = 1e-9  # chance of one rival
@@ -82,14 +81,12 @@ class Field:
         self._firsts: list[float] = []  # scores at the first size, in order
         self._experience = Experience()
         self._taken: dict[str, int] = {}  # how many measurements of each learner have been taken up
-        self._factors: dict[int, tuple[float, float]] = {}  # by size
 
     def take(self, learner: str, count: int | None = None) -> bool:
         """Take up a measurement, by default the last one, and return whether the forecasts of others change by it."""
         curve = self._curves[learner]
         curve = curve if count is None else curve.prefix(count)
         self._taken[learner] = len(curve.sizes)
-        self._factors.clear()
         score = curve.measurements[-1].valid_score
         if curve.sizes[-1] == self._sizes[0]:
             insort(self._firsts, score)
@@ -126,28 +123,9 @@ class Field:
         return self._forecast(learner, (rows,), (0.0,))
 
     def contender(self, learner: str) -> Contender | None:
-        """Return the forecast of a measured learner, with what others that went on from its size tell of it."""
+        """Return a measured learner as one that may be better than others; None if it has had the last size."""
         forecast = self.forecast(learner)
-        return None if forecast is None else Contender(forecast, *self._factor(self._curves[learner].sizes[-1]))
-
-    def _factor(self, size: int) -> tuple[float, float]:
-        """Return mean and standard deviation of the factor, by the learners that went on from this size."""
-        if size not in self._factors:
-            after = [curve for curve in self._curves.values() if size in curve.sizes and size < curve.sizes[-1]]
-            places = [self._place(curve, size) for curve in nlargest(PEERS, after, key=lambda curve: curve.sizes[-1])]
-            known = 1 + (len(places) - 1) * SHARED
-            self._factors[size] = (
-                (ALIKE * sum(places) / known, math.sqrt((1 - SHARED) / known)) if places else (0.0, 1.0)
-            )
-        return self._factors[size]
-
-    def _place(self, curve: Curve, size: int) -> float:
-        """Return the place of the last score of a learner in the forecast from a smaller size."""
-        slope, error = self._state(curve.prefix(curve.sizes.index(size) + 1))
-        step = math.log2(curve.sizes[-1] / size), LEAST_SECONDS
-        score = self.scale.score(self.error(curve.measurements[-1].valid_score))
-        place = -normal_score(Forecast(self.scale, error, slope, 0.0, (step,), (NORMAL,)).chance(score))
-        return min(max(place, NORMAL[0]), NORMAL[-1])
+        return None if forecast is None else Contender(forecast)
 
     def _forecast(self, learner: str, ahead: Sequence[int], seconds: Sequence[float]) -> Forecast:
         curve, family, surprise = self._curves[learner], self._family(learner), self._growth(learner).surprise
@@ -193,42 +171,27 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A learner without all rows: its forecast, and the mean and standard deviation of the factor in common."""
+    """A learner without all rows, whose place in its forecast has a correlation of `SHARED` with that of others."""
 
     forecast: Forecast
-    mean: float
-    spread: float
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of its place."""
-        return math.hypot(ALIKE * self.spread, OWN)
 
     def beats(self, leader: Contender | float) -> float:
         """Return the chance that it will have a higher score than the leader, whose score may be known."""
         if not isinstance(leader, Contender):
-            return _below((self._needed(leader) + ALIKE * self.mean) / self.deviation)
-        together = SHARED * self.spread * leader.spread / (self.deviation * leader.deviation)
-        rest, total = math.sqrt(1 - together * together), 0.0
+            return self.forecast.chance(leader)
+        total = 0.0
         for place, weight in zip(NORMAL, WEIGHTS, strict=True):
-            score = leader.forecast.quantile(_below(ALIKE * leader.mean + leader.deviation * place))
-            own = (self._needed(score) + ALIKE * self.mean) / self.deviation
-            total += weight * _below((own + together * place) / rest)
+            needed = normal_score(self.forecast.chance(leader.forecast.quantile(_below(place))))
+            total += weight * _below((needed + SHARED * place) / math.sqrt(1 - SHARED**2))
         return total
-
-    def _needed(self, score: float) -> float:
-        """Return minus the place that it must exceed."""
-        return normal_score(self.forecast.chance(score))
 
 
 def none_better(rivals: Sequence[Contender], score: float) -> float:
     """Return the chance that none of these learners will have more than this score."""
-    needed = [normal_score(each.forecast.chance(score)) + ALIKE * each.mean for each in rivals]
+    needed = [normal_score(each.forecast.chance(score)) for each in rivals]
     total = 0.0
     for common, weight in zip(NORMAL, WEIGHTS, strict=True):  # given the factor, they are independent
-        chances = (
-            _below((place + ALIKE * each.spread * common) / OWN) for place, each in zip(needed, rivals, strict=True)
-        )
+        chances = (_below((place + ALIKE * common) / OWN) for place in needed)
         total += weight * math.exp(sum(math.log1p(-min(chance, SUREST)) for chance in chances))
     return total
 
